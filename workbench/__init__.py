@@ -1,0 +1,1 @@
+"""Harbor Workbench: a terminal workbench for people who author Harbor tasks."""

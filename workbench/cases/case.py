@@ -1,0 +1,28 @@
+"""A case: something to replay, with an expectation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+type CaseKind = Literal["oracle", "nop", "negative", "agent"]
+type Expectation = Literal["pass", "fail"]
+
+
+class Case(msgspec.Struct, frozen=True):
+    """What to replay and what has to come of it."""
+
+    name: str
+    """Unique within the task: `oracle`, `nop`, or the negative's name."""
+    kind: CaseKind
+    expect: Expectation | None
+    """`pass`: must pass. `fail`: must fail. None: only informs."""
+    why: str = ""
+    """The author's words for what is wrong with a negative."""
+    fails: tuple[str, ...] = ()
+    """Names of tests that must fail for a must-fail case to hold."""
+    output: str = ""
+    """A regular expression that the verifier's output must match."""
+    script: str = ""
+    """The script that it runs, relative to the task directory; empty for nop."""

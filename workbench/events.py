@@ -1,0 +1,234 @@
+"""What happened: the facts that flow from the engine to every face.
+
+One JSON object a line, tagged by `event`. A face shows nothing that is not a fold over these
+(`workbench.session`), so the stream printed is `--json`, the stream kept is a recording, and the
+stream fed to the terminal face is a test.
+
+Every event carries `at`, Unix seconds by the engine's clock. Tasks are named by their absolute
+directory, runs by an identifier that is unique across engines.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import msgspec
+
+from workbench.cases.case import Case
+from workbench.proof.verdict import Verdict
+from workbench.task.problem import Problem
+from workbench.trials.outcome import Outcome, PhaseName
+
+PROTOCOL = 1
+"""Raised when a change of these messages would mislead an older face."""
+
+type OutputSource = Literal["environment", "agent", "verifier"]
+type NoticeLevel = Literal["info", "warning", "error"]
+
+
+class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", omit_defaults=True):
+    at: float = msgspec.field(default_factory=time.time)
+
+
+class EngineStarted(_Event, frozen=True, kw_only=True, tag="engine-started"):
+    """The first event of every engine."""
+
+    pid: int
+    version: str
+    protocol: int = PROTOCOL
+
+
+class EngineFailed(_Event, frozen=True, kw_only=True, tag="engine-failed"):
+    """The machinery cannot go on: no provider, no Harbor, no room on the disk."""
+
+    message: str
+    hint: str = ""
+
+
+class EngineStopped(_Event, frozen=True, kw_only=True, tag="engine-stopped"):
+    """The last event of an engine that ended in order: its machines are gone."""
+
+
+class ProviderChosen(_Event, frozen=True, kw_only=True, tag="provider-chosen"):
+    """Who makes machines."""
+
+    name: str
+    """`smol`, `bubblewrap` or `harbor:TYPE`."""
+    label: str
+    """How every screen names it, such as "bubblewrap: namespaces, not a VM"."""
+    why: str
+    """Why this one was chosen."""
+    limits: tuple[str, ...] = ()
+    """What it cannot enforce or do here, one line each."""
+
+
+class TaskOpened(_Event, frozen=True, kw_only=True, tag="task-opened"):
+    """A task was read, or read again after a change."""
+
+    task: str
+    name: str
+    """The name in task.toml (`org/name`), else the directory's."""
+    image: str = ""
+    """What machines boot: an image reference, a Dockerfile, or "image-free"."""
+    verifier: Literal["shared", "separate"] = "shared"
+    steps: tuple[str, ...] = ()
+    network: str = "public"
+    threshold: float = 1.0
+    trials_dir: str = ""
+    """Where the trial directories of this task are kept."""
+
+
+class TaskUnreadable(_Event, frozen=True, kw_only=True, tag="task-unreadable"):
+    """The task cannot be run as it stands; the problems say why. What was known of it stays."""
+
+    task: str
+    reason: str
+
+
+class ProblemsFound(_Event, frozen=True, kw_only=True, tag="problems-found"):
+    """All problems of the task's files now; replaces those before."""
+
+    task: str
+    problems: tuple[Problem, ...]
+
+
+class CasesFound(_Event, frozen=True, kw_only=True, tag="cases-found"):
+    """All cases of the task now, in the order to show them; replaces those before."""
+
+    task: str
+    cases: tuple[Case, ...]
+
+
+class WatchingChanged(_Event, frozen=True, kw_only=True, tag="watching-changed"):
+    """Whether saves start replays."""
+
+    task: str
+    watching: bool
+    reason: str = ""
+
+
+class FilesChanged(_Event, frozen=True, kw_only=True, tag="files-changed"):
+    """A burst of saves, and the cases that it made stale."""
+
+    task: str
+    paths: tuple[str, ...]
+    """Relative to the task."""
+    stale: tuple[str, ...] = ()
+    why: str = ""
+    """Such as "tests/test.sh changed"."""
+
+
+class CaseStale(_Event, frozen=True, kw_only=True, tag="case-stale"):
+    """What is known of a case no longer speaks of the task's files."""
+
+    task: str
+    case: str
+    why: str
+
+
+class RunQueued(_Event, frozen=True, kw_only=True, tag="run-queued"):
+    """A run waits for its turn."""
+
+    task: str
+    case: str
+    run: str
+    why: str = ""
+    """Such as "asked for" or "tests/test.sh changed"."""
+
+
+class RunStarted(_Event, frozen=True, kw_only=True, tag="run-started"):
+    """A run has begun."""
+
+    task: str
+    case: str
+    run: str
+    trial_dir: str
+    """The trial directory, an ordinary Harbor one."""
+
+
+class PhaseStarted(_Event, frozen=True, kw_only=True, tag="phase-started"):
+    """A run entered a phase; the phase before, if any, ended at the same moment."""
+
+    run: str
+    phase: PhaseName
+    step: str = ""
+
+
+class Output(_Event, frozen=True, kw_only=True, tag="output"):
+    """A piece of what a run prints, live. Pieces need not end at a line's end."""
+
+    run: str
+    source: OutputSource
+    text: str
+    step: str = ""
+
+
+class RunEnded(_Event, frozen=True, kw_only=True, tag="run-ended"):
+    """What a run came to."""
+
+    task: str
+    case: str
+    run: str
+    outcome: Outcome
+
+
+class VerdictReached(_Event, frozen=True, kw_only=True, tag="verdict-reached"):
+    """What the cases come to now. Sent when it changes, and when a replay has settled."""
+
+    task: str
+    verdict: Verdict
+
+
+class Settled(_Event, frozen=True, kw_only=True, tag="settled"):
+    """Nothing of this task runs or waits."""
+
+    task: str
+
+
+class Notice(_Event, frozen=True, kw_only=True, tag="notice"):
+    """Something a person should hear of."""
+
+    level: NoticeLevel
+    message: str
+    task: str = ""
+
+
+type Event = (
+    EngineStarted
+    | EngineFailed
+    | EngineStopped
+    | ProviderChosen
+    | TaskOpened
+    | TaskUnreadable
+    | ProblemsFound
+    | CasesFound
+    | WatchingChanged
+    | FilesChanged
+    | CaseStale
+    | RunQueued
+    | RunStarted
+    | PhaseStarted
+    | Output
+    | RunEnded
+    | VerdictReached
+    | Settled
+    | Notice
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(event: Event) -> bytes:
+    """The event as one line of JSON, newline included."""
+    return _encoder.encode(event) + b"\n"
+
+
+def decode(line: bytes | str) -> Event:
+    """The event in one line of JSON.
+
+    Raises:
+        msgspec.DecodeError: the line is not an event.
+    """
+    return _decoder.decode(line)

@@ -1,0 +1,1 @@
+"""From a Dockerfile or an archive to an image a machine can boot."""

@@ -1,0 +1,1 @@
+"""Where things run: machines, their states, and the providers that make them."""

@@ -1,0 +1,229 @@
+"""The fold: events in, what there is to show out.
+
+Faces read these views and never keep a truth of their own beside them. Feeding the same events gives
+the same session, whether they come from an engine, a recording or a test.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from workbench import events as ev
+from workbench.cases.case import Case
+from workbench.proof.verdict import Verdict
+from workbench.task.problem import Problem
+from workbench.trials.outcome import Outcome, Phase
+
+OUTPUT_LIMIT = 200_000
+"""Pieces of output kept for one run; older ones are dropped and counted. The trial directory has all."""
+RUNS_KEPT = 200
+"""Ended runs kept for one task; older ones are dropped."""
+
+type RunState = Literal["queued", "running", "ended"]
+
+
+@dataclass
+class Run:
+    """One run of a case, as it stands."""
+
+    id: str
+    task: str
+    case: str
+    why: str = ""
+    state: RunState = "queued"
+    queued_at: float = 0.0
+    started_at: float | None = None
+    ended_at: float | None = None
+    trial_dir: str = ""
+    phases: list[Phase] = field(default_factory=list)
+    """The last one has no end while the run lasts."""
+    output: deque[ev.Output] = field(default_factory=lambda: deque(maxlen=OUTPUT_LIMIT))
+    output_seen: int = 0
+    """Pieces of output that came in, dropped ones included."""
+    outcome: Outcome | None = None
+
+    @property
+    def phase(self) -> Phase | None:
+        """The phase it is in, None before and after."""
+        return self.phases[-1] if self.state == "running" and self.phases else None
+
+    def text(self, source: ev.OutputSource) -> str:
+        """All that was kept of one source's output."""
+        return "".join(piece.text for piece in self.output if piece.source == source)
+
+
+@dataclass
+class CaseView:
+    """A case and its runs."""
+
+    case: Case
+    runs: list[Run] = field(default_factory=list)
+    """Oldest first."""
+    stale: str = ""
+    """Why what is known no longer speaks of the files; empty when it does."""
+
+    @property
+    def current(self) -> Run | None:
+        """The newest run, whatever its state."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def decided(self) -> Run | None:
+        """The newest run that came to an outcome other than cancelled."""
+        return next((r for r in reversed(self.runs) if r.outcome and r.outcome.kind != "cancelled"), None)
+
+
+@dataclass
+class TaskView:
+    """A task: its cases, problems and verdict."""
+
+    path: str
+    opened: ev.TaskOpened | None = None
+    unreadable: str = ""
+    """Why it cannot be run as it stands; empty when it can."""
+    problems: tuple[Problem, ...] = ()
+    cases: dict[str, CaseView] = field(default_factory=dict)
+    """By name, in the order to show them."""
+    watching: bool = False
+    changed: ev.FilesChanged | None = None
+    """The newest burst of saves."""
+    verdict: Verdict | None = None
+    settled: bool = False
+    """Nothing runs or waits."""
+
+    @property
+    def name(self) -> str:
+        """The task's own name, else its directory's."""
+        return self.opened.name if self.opened else self.path.rstrip("/").rpartition("/")[2]
+
+
+@dataclass
+class Session:
+    """All that the events so far say."""
+
+    tasks: dict[str, TaskView] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    engine: ev.EngineStarted | None = None
+    provider: ev.ProviderChosen | None = None
+    failed: ev.EngineFailed | None = None
+    stopped: bool = False
+    notices: deque[ev.Notice] = field(default_factory=lambda: deque(maxlen=500))
+
+    def task(self, path: str) -> TaskView:
+        """The view of the task at `path`, made when it is first heard of."""
+        return self.tasks.setdefault(path, TaskView(path))
+
+    def apply(self, event: ev.Event) -> None:
+        """Take one event in. Events about runs or cases that were never announced are let go."""
+        match event:
+            case ev.EngineStarted():
+                self._restart(event)
+            case ev.EngineFailed():
+                self.failed = event
+            case ev.EngineStopped():
+                self.stopped = True
+            case ev.ProviderChosen():
+                self.provider = event
+            case ev.Notice():
+                self.notices.append(event)
+            case ev.RunQueued():
+                self._queue(event)
+            case ev.RunStarted() | ev.PhaseStarted() | ev.Output() | ev.RunEnded():
+                if run := self.runs.get(event.run):
+                    _advance(run, event)
+                if isinstance(event, ev.RunEnded) and event.outcome.kind != "cancelled":
+                    self._freshen(event)
+            case ev.CaseStale():
+                if view := self._case(event.task, event.case):
+                    view.stale = event.why
+            case _:
+                _update(self.task(event.task), event)
+
+    def engine_died(self, at: float) -> None:
+        """Settle what an engine left open when it ended without saying so; what is shown stays."""
+        self.stopped = True
+        lost = Outcome(kind="cancelled", reason="the engine ended before this run did")
+        for run in self.runs.values():
+            if run.state != "ended":
+                _advance(run, ev.RunEnded(task=run.task, case=run.case, run=run.id, outcome=lost, at=at))
+        for task in self.tasks.values():
+            task.watching = False
+            task.settled = True
+
+    def _restart(self, event: ev.EngineStarted) -> None:
+        if self.engine is not None:
+            self.engine_died(event.at)
+        self.engine, self.failed, self.stopped = event, None, False
+
+    def _freshen(self, event: ev.RunEnded) -> None:
+        if view := self._case(event.task, event.case):
+            view.stale = ""
+
+    def _case(self, task: str, case: str) -> CaseView | None:
+        return self.task(task).cases.get(case)
+
+    def _queue(self, event: ev.RunQueued) -> None:
+        task = self.task(event.task)
+        task.settled = False
+        if view := task.cases.get(event.case):
+            run = Run(event.run, event.task, event.case, event.why, queued_at=event.at)
+            self.runs[run.id] = run
+            view.runs.append(run)
+            self._trim(task)
+
+    def _trim(self, task: TaskView) -> None:
+        ended = [run for view in task.cases.values() for run in view.runs[:-1] if run.state == "ended"]
+        for run in sorted(ended, key=lambda run: run.queued_at)[: max(0, len(ended) - RUNS_KEPT)]:
+            task.cases[run.case].runs.remove(run)
+            del self.runs[run.id]
+
+
+def _update(task: TaskView, event: ev.Event) -> None:
+    match event:
+        case ev.TaskOpened():
+            task.opened, task.unreadable = event, ""
+        case ev.TaskUnreadable():
+            task.unreadable = event.reason
+        case ev.ProblemsFound():
+            task.problems = event.problems
+        case ev.CasesFound():
+            task.cases = {
+                case.name: CaseView(case, *_kept(task.cases.get(case.name))) for case in event.cases
+            }
+        case ev.WatchingChanged():
+            task.watching = event.watching
+        case ev.FilesChanged():
+            task.changed = event
+        case ev.VerdictReached():
+            task.verdict = event.verdict
+        case ev.Settled():
+            task.settled = True
+
+
+def _kept(view: CaseView | None) -> tuple[list[Run], str]:
+    return (view.runs, view.stale) if view else ([], "")
+
+
+def _advance(run: Run, event: ev.RunStarted | ev.PhaseStarted | ev.Output | ev.RunEnded) -> None:
+    match event:
+        case ev.RunStarted():
+            run.state, run.started_at, run.trial_dir = "running", event.at, event.trial_dir
+        case ev.PhaseStarted():
+            _close_phase(run, event.at)
+            run.phases.append(Phase(event.phase, event.at, None, event.step))
+        case ev.Output():
+            run.output.append(event)
+            run.output_seen += 1
+        case ev.RunEnded():
+            _close_phase(run, event.at)
+            run.state, run.ended_at, run.outcome = "ended", event.at, event.outcome
+            if event.outcome.phases:
+                run.phases = list(event.outcome.phases)
+
+
+def _close_phase(run: Run, at: float) -> None:
+    if run.phases and run.phases[-1].ended_at is None:
+        last = run.phases[-1]
+        run.phases[-1] = Phase(last.name, last.started_at, at, last.step)

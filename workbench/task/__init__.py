@@ -1,0 +1,1 @@
+"""What the author writes: files and their roles, watching, problems, edits, scaffolding."""

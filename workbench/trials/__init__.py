@@ -1,0 +1,1 @@
+"""Runs through Harbor: environments over machines, agents, hooks, live output, outcomes."""

@@ -1,0 +1,1 @@
+"""The terminal face: a fold over the event stream, drawn with Textual."""

@@ -1,0 +1,72 @@
+"""What is asked for: the requests that flow from a face to the engine.
+
+One JSON object a line, tagged by `wish`. The engine answers with events, never with replies.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class _Wish(msgspec.Struct, frozen=True, kw_only=True, tag_field="wish", omit_defaults=True):
+    pass
+
+
+class OpenTask(_Wish, frozen=True, kw_only=True, tag="open-task"):
+    """Read a task and find its cases."""
+
+    task: str
+    """Absolute directory."""
+    watch: bool = True
+    """Replay what saves affect."""
+    replay: bool = True
+    """Replay every case at once."""
+    only: tuple[str, ...] = ()
+    """Names of the cases to open it with; empty for all."""
+
+
+class Replay(_Wish, frozen=True, kw_only=True, tag="replay"):
+    """Run cases as whole trials."""
+
+    task: str
+    cases: tuple[str, ...] = ()
+    """Names; empty for all."""
+
+
+class Cancel(_Wish, frozen=True, kw_only=True, tag="cancel"):
+    """End a run, or all runs of a task, waiting ones included."""
+
+    task: str
+    run: str = ""
+    """Empty for all."""
+
+
+class SetWatching(_Wish, frozen=True, kw_only=True, tag="set-watching"):
+    """Pause or resume watching; what changed meanwhile is replayed on resuming."""
+
+    task: str
+    watching: bool
+
+
+class Stop(_Wish, frozen=True, kw_only=True, tag="stop"):
+    """Delete every machine and end. Closing the engine's standard input means the same."""
+
+
+type Wish = OpenTask | Replay | Cancel | SetWatching | Stop
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Wish] = msgspec.json.Decoder(Wish)
+
+
+def encode(wish: Wish) -> bytes:
+    """The wish as one line of JSON, newline included."""
+    return _encoder.encode(wish) + b"\n"
+
+
+def decode(line: bytes | str) -> Wish:
+    """The wish in one line of JSON.
+
+    Raises:
+        msgspec.DecodeError: the line is not a wish.
+    """
+    return _decoder.decode(line)
