@@ -25,7 +25,7 @@ class MachineError(Exception):
         self.hint = hint
 
 
-class MachineDied(MachineError):
+class MachineDiedError(MachineError):
     """The machine ended while it was in use."""
 
 
@@ -111,7 +111,7 @@ class Machine(Protocol):
 
         Raises:
             TimeoutError: it took longer than `timeout`; nothing of it is left running.
-            MachineDied: the machine ended meanwhile.
+            MachineDiedError: the machine ended meanwhile.
         """
         ...
 
