@@ -1,0 +1,123 @@
+"""The verifier's checks by name, from the report it leaves beside its reward.
+
+Read in this order: CTRF (`ctrf.json`), JUnit XML (any `*.xml`), then the summary that pytest prints
+with `-rA` or `-v`. Reports come out of the environment, so nothing in them is trusted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from workbench.trials.outcome import Test, TestStatus
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes; a larger report is not read."""
+
+_CTRF_STATUS: dict[str, TestStatus] = {
+    "passed": "passed",
+    "failed": "failed",
+    "skipped": "skipped",
+    "pending": "skipped",
+    "other": "error",
+}
+_PYTEST_STATUS: dict[str, TestStatus] = {
+    "PASSED": "passed",
+    "XFAIL": "passed",
+    "FAILED": "failed",
+    "XPASS": "passed",
+    "ERROR": "error",
+    "SKIPPED": "skipped",
+}
+_PYTEST_SUMMARY = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+::\S.*?)(?: - (.*))?$", re.MULTILINE)
+_PYTEST_VERBOSE = re.compile(
+    r"^(\S+::\S.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: +\(.*\))?(?: +\[ *\d+%\])?$", re.MULTILINE
+)
+_RAN_NONE = re.compile(
+    r"^(?:=+ )?no tests ran\b|^collected 0 items\s*$|^Ran 0 tests\b|^NO TESTS RAN\b|^1\.\.0\b", re.MULTILINE
+)
+
+
+def read_tests(verifier_dir: Path, printed: str) -> tuple[Test, ...]:
+    """The checks that a verifier reports; empty when it names none.
+
+    Args:
+        verifier_dir: The trial's `verifier` directory.
+        printed: What the verifier printed.
+    """
+    tests = _ctrf(verifier_dir / "ctrf.json")
+    if not tests:
+        reports = sorted(verifier_dir.glob("*.xml")) if verifier_dir.is_dir() else []
+        tests = [test for report in reports for test in _junit(report)]
+    return tuple(tests or _pytest(printed))
+
+
+def ran_none(printed: str) -> bool:
+    """Whether a test runner says that it ran no test at all."""
+    return bool(_RAN_NONE.search(printed))
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        if path.is_symlink() or path.stat().st_size > LARGEST:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _ctrf(path: Path) -> list[Test]:
+    data = _read(path)
+    try:
+        report: Any = json.loads(data) if data else {}
+        found = report["results"]["tests"]
+        return [_ctrf_test(test) for test in found if isinstance(test, dict)]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
+def _ctrf_test(test: dict[str, Any]) -> Test:
+    duration = test.get("duration")
+    return Test(
+        name=str(test.get("name", "")),
+        status=_CTRF_STATUS.get(str(test.get("status")), "error"),
+        message=str(test.get("message") or test.get("trace") or ""),
+        seconds=duration / 1000 if isinstance(duration, int | float) else None,
+    )
+
+
+def _junit(path: Path) -> list[Test]:
+    data = _read(path)
+    # A document type is what entity bombs are made of, and no test runner writes one.
+    if not data or b"<!DOCTYPE" in data:
+        return []
+    try:
+        root = ElementTree.fromstring(data)
+    except ElementTree.ParseError:
+        return []
+    return [_junit_test(case) for case in root.iter("testcase")]
+
+
+def _junit_test(case: ElementTree.Element) -> Test:
+    status: TestStatus = "passed"
+    message = ""
+    for child in case:
+        if child.tag in ("failure", "error", "skipped"):
+            status = {"failure": "failed", "error": "error", "skipped": "skipped"}[child.tag]  # type: ignore[assignment]
+            message = child.get("message") or (child.text or "").strip()
+    name = "::".join(part for part in (case.get("classname"), case.get("name")) if part)
+    try:
+        seconds = float(case.get("time", ""))
+    except ValueError:
+        seconds = None
+    return Test(name, status, message, seconds)
+
+
+def _pytest(printed: str) -> list[Test]:
+    found = {m[2]: Test(m[2], _PYTEST_STATUS[m[1]], m[3] or "") for m in _PYTEST_SUMMARY.finditer(printed)}
+    for m in _PYTEST_VERBOSE.finditer(printed):
+        found.setdefault(m[1], Test(m[1], _PYTEST_STATUS[m[2]]))
+    return list(found.values())
