@@ -81,23 +81,15 @@ class Death(msgspec.Struct, frozen=True):
             return f"the engine was killed by signal {-self.returncode}"
 
 
-class EngineStartError(Exception):
-    """No engine could be started.
-
-    Attributes:
-        hint: What to do next.
-    """
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
+class EngineStartError(OSError):
+    """No engine could be started; the message says why, and what to do next."""
 
 
 class EngineLink:
     """One engine at a time, started, listened to and ended.
 
     Use as an async context manager, which starts an engine and on leaving ends it. After `events` has
-    come to its end, `start` begins another engine.
+    come to its end, `restart` begins another engine.
 
     Attributes:
         death: How the last engine ended, where it did not end in order.
@@ -117,12 +109,17 @@ class EngineLink:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        await self.stop()
 
     @property
     def pid(self) -> int | None:
         """The engine's process, None when none lives."""
         return self._wire.transport.get_pid() if self._wire and not self._wire.exited.is_set() else None
+
+    @property
+    def died(self) -> int | None:
+        """The return code of an engine that did not end in order, negative for a signal; else None."""
+        return self.death.returncode if self.death else None
 
     async def start(self) -> None:
         """Start an engine; one that still lives is ended first.
@@ -130,7 +127,7 @@ class EngineLink:
         Raises:
             EngineStartError: its log cannot be written, or its program cannot be run.
         """
-        await self.close()
+        await self.stop()
         self.death = None
         try:
             self.log = _new_log(self.options.state_dir)
@@ -140,11 +137,13 @@ class EngineLink:
                 )
         except OSError as error:
             raise EngineStartError(
-                f"the engine cannot be started: {error}",
-                f"make {self.options.state_dir} writable, or set XDG_STATE_HOME to a directory that is",
+                f"the engine cannot be started: {error}; "
+                f"make {self.options.state_dir} writable, or set XDG_STATE_HOME to a directory that is"
             ) from error
 
-    def send(self, wish: wishes.Wish) -> None:
+    restart = start
+
+    async def send(self, wish: wishes.Wish) -> None:
         """Pass a wish on. An engine that has ended gets no more wishes; its end is told by `events`."""
         if self._wire:
             self._wire.write(wishes.encode(wish))
@@ -174,7 +173,7 @@ class EngineLink:
         if self._wire:
             self._wire.kill()
 
-    async def close(self, grace: float = STOP_GRACE) -> None:
+    async def stop(self, grace: float = STOP_GRACE) -> None:
         """Ask the engine to stop, wait `grace` seconds, then kill it. Idempotent."""
         if self._wire:
             await self._end(self._wire, grace)
@@ -189,7 +188,7 @@ class EngineLink:
             pass
         finally:
             wire.kill()
-            await wire.exited.wait()
+            await wire.ended.wait()
             wire.transport.close()
 
 
@@ -201,12 +200,14 @@ class _Wire(asyncio.SubprocessProtocol):
 
     def __init__(self) -> None:
         self.exited = asyncio.Event()
+        self.ended = asyncio.Event()
+        """It has exited, and all that it printed is here."""
         self._news = asyncio.Event()
         self._chunks: deque[bytes] = deque()
         self._held = 0
         self._limit: float = HELD_LIMIT
-        self._ended = False
         self._paused = False
+        self._closed = False
         self._came_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -223,21 +224,24 @@ class _Wire(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
-            self._end()
+            self._closed = True
+            self._end_when_drained()
+            # An engine that can tell nothing any more is of no use, and may hold machines.
+            asyncio.get_running_loop().call_later(STOP_GRACE, self.kill)
 
     def process_exited(self) -> None:
         self.exited.set()
         self._end_when_drained()
 
     def _end_when_drained(self) -> None:
-        if self._paused or time.monotonic() - self._came_at < _DRAIN:
-            asyncio.get_running_loop().call_later(_DRAIN, self._end_when_drained)
+        if not self.exited.is_set():
+            return
+        quiet = time.monotonic() - self._came_at > _DRAIN
+        if self._closed or (quiet and not self._paused):
+            self.ended.set()
+            self._news.set()
         else:
-            self._end()
-
-    def _end(self) -> None:
-        self._ended = True
-        self._news.set()
+            asyncio.get_running_loop().call_later(_DRAIN, self._end_when_drained)
 
     def write(self, data: bytes) -> None:
         stdin = cast("asyncio.WriteTransport | None", self.transport.get_pipe_transport(0))
@@ -256,7 +260,7 @@ class _Wire(asyncio.SubprocessProtocol):
 
     async def read(self) -> bytes:
         """The next bytes; empty at the end."""
-        while not self._chunks and not self._ended:
+        while not self._chunks and not self.ended.is_set():
             self._news.clear()
             await self._news.wait()
         if not self._chunks:
@@ -268,7 +272,7 @@ class _Wire(asyncio.SubprocessProtocol):
         return data
 
     def _resume(self) -> None:
-        if self._paused and not self._ended:
+        if self._paused and not self._closed:
             self._paused = False
             self._stdout().resume_reading()
 
