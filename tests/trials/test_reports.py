@@ -1,0 +1,86 @@
+"""Tests by name, as verifiers report them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.trials.outcome import Test
+from workbench.trials.reports import ran_none, read_tests
+
+
+def test_ctrf_gives_names_statuses_messages_and_seconds(tmp_path: Path) -> None:
+    tests = [
+        {"name": "adds", "status": "passed", "duration": 12},
+        {"name": "divides", "status": "failed", "duration": 3, "message": "ZeroDivisionError"},
+        {"name": "waits", "status": "pending"},
+    ]
+    (tmp_path / "ctrf.json").write_text(json.dumps({"results": {"tests": tests}}))
+    assert read_tests(tmp_path, "") == (
+        Test("adds", "passed", "", 0.012),
+        Test("divides", "failed", "ZeroDivisionError", 0.003),
+        Test("waits", "skipped", "", None),
+    )
+
+
+def test_junit_gives_class_and_name_and_the_failure(tmp_path: Path) -> None:
+    (tmp_path / "report.xml").write_text(
+        '<testsuites><testsuite><testcase classname="t" name="one" time="0.5"/>'
+        '<testcase classname="t" name="two" time="0.1"><failure message="no">trace</failure></testcase>'
+        "</testsuite></testsuites>"
+    )
+    assert read_tests(tmp_path, "") == (
+        Test("t::one", "passed", "", 0.5),
+        Test("t::two", "failed", "no", 0.1),
+    )
+
+
+def test_pytest_output_is_read_where_there_is_no_report(tmp_path: Path) -> None:
+    printed = (
+        "tests/test_a.py::test_x PASSED   [ 50%]\n"
+        "tests/test_a.py::test_y FAILED   [100%]\n"
+        "FAILED tests/test_a.py::test_y - AssertionError: 1 != 2\n"
+    )
+    assert read_tests(tmp_path, printed) == (
+        Test("tests/test_a.py::test_y", "failed", "AssertionError: 1 != 2"),
+        Test("tests/test_a.py::test_x", "passed", ""),
+    )
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"results": 3}', '{"results": {"tests": "no"}}', "[" * 100_000]
+)
+def test_a_report_that_is_none_names_no_tests(tmp_path: Path, content: str) -> None:
+    (tmp_path / "ctrf.json").write_text(content)
+    assert read_tests(tmp_path, "") == ()
+
+
+def test_a_report_that_leads_out_of_the_trial_is_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.json"
+    outside.write_text(json.dumps({"results": {"tests": [{"name": "x", "status": "passed"}]}}))
+    verifier = tmp_path / "verifier"
+    verifier.mkdir()
+    (verifier / "ctrf.json").symlink_to(outside)
+    assert read_tests(verifier, "") == ()
+
+
+def test_xml_entities_are_not_expanded(tmp_path: Path) -> None:
+    (tmp_path / "bomb.xml").write_text(
+        '<!DOCTYPE x [<!ENTITY a "aaaa">]><testsuite><testcase name="&a;"/></testsuite>'
+    )
+    assert read_tests(tmp_path, "") == ()
+
+
+@pytest.mark.parametrize(
+    ("printed", "none"),
+    [
+        ("collected 0 items\n\n=== no tests ran in 0.01s ===\n", True),
+        ("Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", True),
+        ("collected 3 items\n", False),
+        ("Ran 12 tests in 0.1s\n", False),
+    ],
+)
+def test_a_runner_that_found_nothing_to_run_is_noticed(printed: str, none: bool) -> None:
+    assert ran_none(printed) is none

@@ -1,0 +1,105 @@
+"""Who makes machines, as the engine sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from harbor.models.trial.config import EnvironmentConfig
+
+from workbench.events import ProviderChosen
+from workbench.task.load import LoadedTask
+
+
+class NoProviderError(Exception):
+    """No provider can be used.
+
+    Attributes:
+        hint: What to install or change.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Provider(Protocol):
+    """What the engine asks of a provider. Its machines end with the engine."""
+
+    chosen: ProviderChosen
+
+    async def start(self) -> None:
+        """Make ready, and remove what a crash left.
+
+        Raises:
+            NoProviderError: it cannot be used here.
+        """
+        ...
+
+    async def environment(self, task: LoadedTask) -> EnvironmentConfig:
+        """What a trial of this task runs in."""
+        ...
+
+    def notes(self, task: LoadedTask) -> tuple[str, ...]:
+        """What of the task's wishes is not kept here, such as a memory limit, one line each."""
+        ...
+
+    async def close(self) -> None:
+        """Delete every machine."""
+        ...
+
+
+class HarborProvider:
+    """Any environment that Harbor itself has, by its type. Whole trials only."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self.chosen = ProviderChosen(
+            name=f"harbor:{kind}",
+            label=f"harbor:{kind}",
+            why="asked for",
+            limits=("whole trials only: no states, no branches",),
+        )
+
+    async def start(self) -> None:
+        from harbor.models.environment_type import EnvironmentType
+
+        known = [kind.value for kind in EnvironmentType]
+        if self._kind not in known:
+            raise NoProviderError(
+                f"Harbor has no environment {self._kind!r}", f"it has {', '.join(sorted(known))}"
+            )
+
+    async def environment(self, task: LoadedTask) -> EnvironmentConfig:
+        return EnvironmentConfig.model_validate({"type": self._kind})
+
+    def notes(self, task: LoadedTask) -> tuple[str, ...]:
+        return ()
+
+    async def close(self) -> None:
+        """Harbor's trials stop their own."""
+
+
+async def choose(name: str, state: Path) -> Provider:
+    """The provider of this name, started; with no name the best one that works here.
+
+    Args:
+        name: `bubblewrap`, `harbor:TYPE`, or empty.
+        state: The state directory.
+
+    Raises:
+        NoProviderError: there is none, or not this one.
+    """
+    from workbench.engine.bubblewrap import BubblewrapProvider
+
+    if name.startswith("harbor:"):
+        provider: Provider = HarborProvider(name.removeprefix("harbor:"))
+    elif name in ("", "bubblewrap"):
+        provider = BubblewrapProvider(state, asked=bool(name))
+    else:
+        raise NoProviderError(
+            f"there is no provider {name!r}",
+            "use bubblewrap or harbor:TYPE, such as harbor:docker",
+        )
+    await provider.start()
+    return provider
