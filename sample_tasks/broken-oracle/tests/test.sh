@@ -1,0 +1,7 @@
+#!/bin/bash
+# However this script ends, a reward is written.
+mkdir -p /logs/verifier
+reward=0
+trap 'echo "$reward" > /logs/verifier/reward.txt' EXIT
+
+python3 -I /tests/grade.py && reward=1
