@@ -1,0 +1,1 @@
+"""The headless face: replay every case once and end with a verdict, for CI and reviewers."""

@@ -1,0 +1,79 @@
+"""What a check came to: exit codes, and the lines that explain a case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import islice
+
+from workbench.session import CaseView, Run, TaskView
+
+TAIL_LINES = 12
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|$)|[ -/]*[0-~])", re.DOTALL)
+_UNPRINTABLE = re.compile(r"[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Exit(IntEnum):
+    """Exit codes; of several tasks the highest counts."""
+
+    HOLDS = 0
+    DOES_NOT_HOLD = 1
+    WRONG = 2
+    """The task or the command line is wrong."""
+    MACHINERY = 3
+    """No provider, or the engine died."""
+    INTERRUPTED = 130
+
+
+def exit_code(task: TaskView) -> Exit:
+    """What one task's check says."""
+    if task.unreadable:
+        return Exit.WRONG
+    if task.verdict is None:
+        return Exit.MACHINERY
+    return Exit.HOLDS if task.verdict.kind == "holds" else Exit.DOES_NOT_HOLD
+
+
+def word(task: TaskView) -> str:
+    """The verdict in capitals."""
+    if task.unreadable:
+        return "CANNOT BE RUN"
+    return task.verdict.kind.upper() if task.verdict else "NO VERDICT"
+
+
+def reason(task: TaskView) -> str:
+    """Why, in one line."""
+    return task.unreadable or (task.verdict.reason if task.verdict else "its cases did not all run")
+
+
+def plain(text: str) -> str:
+    """Text that is safe on any terminal and in XML: no escape sequences, no control characters."""
+    return _UNPRINTABLE.sub("", _ESCAPE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def surprises(task: TaskView) -> Iterator[tuple[CaseView, Run]]:
+    """The cases whose newest run did not meet its expectation, with that run."""
+    for view in task.cases.values():
+        run = view.current
+        if run and run.outcome and view.case.expect and not run.outcome.met:
+            yield view, run
+
+
+def evidence(run: Run) -> Iterator[tuple[str, list[str]]]:
+    """What a person wants to see of a run that surprised: headings, each with its lines."""
+    outcome = run.outcome
+    if outcome and outcome.detail:
+        yield "", [plain(line) for line in outcome.detail]
+    if outcome and outcome.agent_exit_code is not None and not outcome.detail:
+        yield from _tail(run, "agent", "the script's")
+    yield from _tail(run, "verifier", "the verifier's")
+
+
+def _tail(run: Run, source: str, whose: str) -> Iterator[tuple[str, list[str]]]:
+    pieces = (piece.text for piece in reversed(run.output) if piece.source == source)
+    # A piece holds part of a line or many; this many surely hold the last lines without joining them all.
+    text = "".join(reversed(list(islice(pieces, 50 * TAIL_LINES))))
+    lines = plain(text).rstrip("\n").split("\n")
+    if lines != [""]:
+        yield f"{whose} last lines", lines[-TAIL_LINES:]

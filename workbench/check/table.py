@@ -1,0 +1,153 @@
+"""The result for a person's eyes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from workbench import events as ev
+from workbench.check.result import Exit, evidence, exit_code, plain, reason, surprises, word
+from workbench.session import CaseView, TaskView
+from workbench.task.problem import Problem, Severity
+from workbench.trials.outcome import Outcome, PhaseName
+
+_PIPE_WIDTH = 1000
+_COLOURS: dict[Exit, str] = {
+    Exit.HOLDS: "bold green",
+    Exit.DOES_NOT_HOLD: "bold red",
+    Exit.WRONG: "bold red",
+    Exit.MACHINERY: "bold yellow",
+}
+_SEVERITIES: dict[Severity, str] = {"error": "red", "warning": "yellow", "info": "cyan"}
+_SHOWN_PHASES: tuple[PhaseName, ...] = ("environment", "agent", "verifier")
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the caller; Rich's own way is to exit on the spot."""
+        raise
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for one of the standard streams; into a pipe, lines keep their length."""
+    made = _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _PIPE_WIDTH
+    return made
+
+
+def print_provider(out: Console, provider: ev.ProviderChosen) -> None:
+    """Say who makes the machines, why, and what it cannot do."""
+    out.print(Text.assemble((provider.label, "bold"), f" ({plain(provider.why)})" if provider.why else ""))
+    for limit in provider.limits:
+        out.print(Text(f"  {plain(limit)}", style="dim"))
+
+
+def print_task(out: Console, task: TaskView) -> None:
+    """Everything there is to say about one task, the verdict last."""
+    out.print()
+    out.print(_heading(task))
+    for problem in task.problems:
+        out.print(_problem(task, problem))
+    if task.cases and not task.unreadable:
+        out.print(_cases(task))
+    for view, run in surprises(task):
+        assert run.outcome
+        out.print(Text.assemble(("✗ " + plain(view.case.name), "bold"), ": ", plain(run.outcome.reason)))
+        if view.case.why:
+            out.print(Text(f"    {plain(view.case.why)}", style="italic"))
+        for heading, lines in evidence(run):
+            if heading:
+                out.print(Text(f"    {heading}:", style="dim"))
+            out.print(Text("\n".join(f"    │ {line}" for line in lines)))
+        out.print(Text(f"    kept in {plain(run.trial_dir)}", style="dim"))
+    for note in _notes(task):
+        out.print(Text(f"note: {plain(note)}", style="dim"))
+    print_verdict(out, task)
+
+
+def print_verdict(out: Console, task: TaskView) -> None:
+    """One line: the task, its verdict, how many cases held, and why."""
+    verdict = task.verdict
+    counted = f" ({verdict.held} of {verdict.total} cases as they must)" if verdict else ""
+    style = _COLOURS[exit_code(task)]
+    out.print(
+        Text.assemble(
+            (f"{plain(task.name)}: ", "bold"), (word(task), style), counted, "  ", plain(reason(task))
+        )
+    )
+
+
+def _heading(task: TaskView) -> Text:
+    text = Text(plain(task.name), style="bold")
+    facts = [short(task.path)]
+    if task.opened:
+        facts += [task.opened.image, f"{task.opened.verifier} verifier", f"network {task.opened.network}"]
+        facts += [f"{len(task.opened.steps)} steps"] if task.opened.steps else []
+    return text.append(f"  {plain(' · '.join(fact for fact in facts if fact))}", style="not bold dim")
+
+
+def _problem(task: TaskView, problem: Problem) -> Text:
+    where = f"{short(task.path)}/{problem.where}" if problem.path != "." else short(task.path)
+    text = Text.assemble(
+        (problem.severity, _SEVERITIES[problem.severity]), f" {plain(where)}: {plain(problem.message)}"
+    )
+    return text.append(f"; {plain(problem.hint)}") if problem.hint else text
+
+
+def _cases(task: TaskView) -> Table:
+    table = Table(box=None, pad_edge=False, show_edge=False, header_style="dim")
+    for name in ("", "case", "must", "came to"):
+        table.add_column(name, overflow="fold")
+    for name in ("reward", "time", *_SHOWN_PHASES):
+        table.add_column(name, justify="right", no_wrap=True)
+    for view in task.cases.values():
+        table.add_row(*_row(view))
+    return table
+
+
+def _row(view: CaseView) -> list[Text]:
+    outcome = view.current.outcome if view.current else None
+    sign, came_to, style = _came_to(view, outcome)
+    cells = [
+        Text(sign, style=style),
+        Text(plain(view.case.name)),
+        Text(view.case.expect or "-"),
+        Text(came_to, style=style),
+        Text("-" if outcome is None or outcome.reward is None else f"{outcome.reward:.4g}"),
+        Text(f"{outcome.seconds:.2f} s" if outcome else "-"),
+    ]
+    spent = {phase.name: 0.0 for phase in outcome.phases} if outcome else {}
+    for phase in outcome.phases if outcome else ():
+        spent[phase.name] += phase.seconds or 0.0
+    return cells + [
+        Text(f"{spent[name]:.2f}" if name in spent else "-", style="dim") for name in _SHOWN_PHASES
+    ]
+
+
+def _came_to(view: CaseView, outcome: Outcome | None) -> tuple[str, str, str]:
+    if outcome is None:
+        return " ", "not run", "dim"
+    if outcome.kind == "cancelled":
+        return " ", outcome.kind, "dim"
+    if view.case.expect is None:
+        return "·", outcome.kind, ""
+    if outcome.met:
+        return "✓", outcome.kind, "green"
+    return (
+        ("✗", outcome.kind.upper(), "red") if outcome.met is False else ("?", outcome.kind.upper(), "yellow")
+    )
+
+
+def _notes(task: TaskView) -> list[str]:
+    runs = (view.current for view in task.cases.values())
+    return list(dict.fromkeys(note for run in runs if run and run.outcome for note in run.outcome.notes))
+
+
+def short(path: str) -> str:
+    """A path as a person here would write it."""
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path

@@ -1,0 +1,49 @@
+"""Which tasks a command line means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+MARK = "task.toml"
+
+
+class TargetError(Exception):
+    """A path that is no task and holds none. The message names it, the cause and the next step."""
+
+
+def find_tasks(paths: Iterable[Path]) -> list[Path]:
+    """The real directories of the tasks at `paths`, each once, in the order given.
+
+    A directory with a task.toml is a task. One without stands for the tasks directly in it, by name.
+
+    Raises:
+        TargetError: a path leads to no task.
+    """
+    found = (task.resolve() for path in paths for task in _tasks_at(path))
+    return list(dict.fromkeys(found))
+
+
+def _tasks_at(path: Path) -> list[Path]:
+    try:
+        if _is_task(path):
+            return [path]
+        tasks = sorted(child for child in path.iterdir() if child.name[0] != "." and _is_task(child))
+    except FileNotFoundError:
+        raise TargetError(f"{path}: no such directory") from None
+    except NotADirectoryError:
+        raise TargetError(f"{path}: is a file; give the task's directory") from None
+    except OSError as error:
+        raise TargetError(f"{path}: cannot be read: {error.strerror}") from None
+    if not tasks:
+        raise TargetError(
+            f"{path}: no {MARK} here, nor in a directory directly in it; "
+            "a task is a directory with task.toml, instruction.md and tests/test.sh"
+        )
+    return tasks
+
+
+def _is_task(path: Path) -> bool:
+    # A task.toml that is a broken link still marks a task; reading it says what is wrong.
+    return os.path.lexists(path / MARK)

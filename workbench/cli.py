@@ -1,0 +1,162 @@
+"""The commands; each a few lines that hand over.
+
+Nothing heavy is imported before a command is known: `--help` and the first paint must come at once.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from difflib import get_close_matches
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+CHECK_HELP = """Replay every case of each task once, and say whether its harness holds.
+
+TASK_DIR is a task, or a directory of tasks. Its cases are the oracle (must pass), nop (must fail),
+and the wrong solutions in its negatives/ directory (must fail).
+
+\b
+Verdicts:
+  HOLDS        every case came out as it must
+  BROKEN       the oracle, or another solution that must pass, does not
+  CANNOT FAIL  a case that must fail passed
+  FLAKY        a case did not come out the same twice
+  UNPROVEN     a run could not be judged: it raised, or failed for the wrong reason
+
+\b
+Exit codes:
+  0    every harness holds
+  1    one does not
+  2    a task or the command line is wrong
+  3    the machinery failed: no provider, or the engine died
+  130  interrupted
+"""
+
+
+PROVIDERS = ("smol", "bubblewrap")
+
+
+class Commands(click.Group):
+    """Commands, and `workbench TASK_DIR` as short for `workbench open TASK_DIR`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {name for param in self.get_params(ctx) for name in param.opts}
+        if args and args[0] not in self.commands and args[0].partition("=")[0] not in own:
+            args = ["open", *args]
+        return super().parse_args(ctx, args)
+
+
+def _provider(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if value in ("", *PROVIDERS) or (value.startswith("harbor:") and value != "harbor:"):
+        return value
+    near = get_close_matches(value, [*PROVIDERS, f"harbor:{value}"], 1, 0.5)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise click.BadParameter(f"{value!r} is not smol, bubblewrap or harbor:TYPE{hint}")
+
+
+def _threshold(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is None or math.isfinite(value):
+        return value
+    raise click.BadParameter(f"{value} is not a finite number")
+
+
+provider = click.option(
+    "--provider",
+    default="",
+    metavar="NAME",
+    callback=_provider,
+    help="Who makes machines: smol, bubblewrap or harbor:TYPE; by default the best that works here.",
+)
+concurrency = click.option(
+    "-n",
+    "concurrency",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Runs side by side; by default as many as there are cores.",
+)
+threshold = click.option(
+    "--threshold",
+    type=float,
+    callback=_threshold,
+    metavar="REWARD",
+    help="The reward from which a run passes; by default 1.0.",
+)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(version("harbor-workbench"), prog_name="workbench", message="%(prog)s %(version)s")
+def commands() -> None:
+    """A workbench for Harbor tasks: does the harness hold?
+
+    `workbench TASK_DIR` opens a task in the terminal. A task whose directory is named as one of the
+    commands below is opened by `workbench ./NAME`.
+    """
+
+
+@commands.command("open", short_help="Open a task in the terminal (the default).")
+@click.argument("task_dir", type=click.Path(path_type=Path))
+@click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
+@provider
+@concurrency
+@threshold
+def open_(
+    task_dir: Path, paused: bool, provider: str, concurrency: int | None, threshold: float | None
+) -> None:
+    """Open a task in the terminal: watch it, replay its cases, look at what they did."""
+    from workbench.check.targets import MARK
+    from workbench.link import EngineLink, EngineOptions
+
+    if not task_dir.exists() and (near := get_close_matches(str(task_dir), commands.commands, 1)):
+        raise click.UsageError(f"there is no task directory {str(task_dir)!r}; did you mean {near[0]!r}?")
+    if not task_dir.is_dir():
+        raise click.UsageError(
+            f"{task_dir}: there is no such task directory; a task is a directory with {MARK}"
+        )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(f"the screen needs a terminal; without one, use `workbench check {task_dir}`")
+    from workbench.ui.app import run
+
+    link = EngineLink(EngineOptions(provider=provider, concurrency=concurrency, threshold=threshold))
+    run(link, task_dir.resolve(), paused=paused)
+
+
+@commands.command(help=CHECK_HELP, short_help="Say whether tasks' harnesses hold, without a screen.")
+@click.argument("task_dirs", metavar="TASK_DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--case", "cases", metavar="NAME", multiple=True, help="Run this case alone; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print the event stream, one JSON object a line.")
+@click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write a JUnit file too.")
+@provider
+@concurrency
+@threshold
+def check(
+    task_dirs: tuple[Path, ...],
+    cases: tuple[str, ...],
+    as_json: bool,
+    junit: Path | None,
+    provider: str,
+    concurrency: int | None,
+    threshold: float | None,
+) -> None:
+    from workbench.check.run import CheckOptions
+    from workbench.check.run import check as run_check
+    from workbench.link import EngineOptions
+
+    engine = EngineOptions(provider=provider, concurrency=concurrency, threshold=threshold)
+    sys.exit(run_check(CheckOptions(paths=task_dirs, engine=engine, cases=cases, json=as_json, junit=junit)))
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        sys.exit(commands(standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
