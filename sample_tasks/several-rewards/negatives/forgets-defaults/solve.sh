@@ -1,0 +1,5 @@
+#!/bin/bash
+set -euo pipefail
+
+mkdir -p /app
+cp /solution/ini2json.py /app/ini2json.py
