@@ -181,7 +181,7 @@ class OpenedTask:
             return
         found = affected(before, self._snapshot) if before else {}
         why = {name: reason for name, (_, reason) in found.items() if name in self._known}
-        why |= {name: "new" for name in self._known.keys() - known_before}
+        why |= dict.fromkeys(self._known.keys() - known_before, "new")
         self._emit(
             ev.FilesChanged(
                 task=self.task,

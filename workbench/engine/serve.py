@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import warnings
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -65,24 +65,20 @@ async def serve(emit: Emitter, *, provider: str, concurrency: int, threshold: fl
     os._exit(0)
 
 
+@dataclass
 class _Engine:
     """What was opened, and who hears of each wish."""
 
-    def __init__(
-        self, emit: Callable[[ev.Event], None], provider: Provider, runner: Runner, threshold: float, state: Path
-    ) -> None:
-        self._emit = emit
-        self._stream = emit
-        self._provider = provider
-        self._runner = runner
-        self._threshold = threshold
-        self._state = state
-        self._tasks: dict[str, OpenedTask] = {}
+    emit: Emitter
+    provider: Provider
+    runner: Runner
+    threshold: float
+    state: Path
+    tasks: dict[str, OpenedTask] = field(default_factory=dict)
 
     async def read(self) -> None:
         """Take wishes until a `stop`, or until there are no more."""
-        assert isinstance(self._emit, Emitter)
-        async for wish in read_wishes(self._emit):
+        async for wish in read_wishes(self.emit):
             if isinstance(wish, ws.Stop):
                 return
             try:
@@ -90,15 +86,15 @@ class _Engine:
             except Exception as error:
                 _log.exception("a wish could not be carried out")
                 message = f"{type(error).__name__}: {error}"
-                self._emit(ev.Notice(level="error", task=getattr(wish, "task", ""), message=message))
+                self.emit(ev.Notice(level="error", task=getattr(wish, "task", ""), message=message))
 
     async def close(self) -> None:
         """Cancel every run and delete every machine."""
-        for task in self._tasks.values():
+        for task in self.tasks.values():
             await task.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._runner.close(), STOP_DEADLINE)
-        await self._provider.close()
+            await asyncio.wait_for(self.runner.close(), STOP_DEADLINE)
+        await self.provider.close()
 
     async def _take(self, wish: ws.Wish) -> None:
         match wish:
@@ -115,14 +111,14 @@ class _Engine:
                     task.set_watching(wish.watching)
 
     async def _open(self, wish: ws.OpenTask) -> None:
-        task = self._tasks.get(wish.task)
+        task = self.tasks.get(wish.task)
         if task is None:
-            task = self._tasks[wish.task] = OpenedTask(
-                Path(wish.task), self._emit, self._runner, self._provider, self._threshold, self._state
+            task = self.tasks[wish.task] = OpenedTask(
+                Path(wish.task), self.emit, self.runner, self.provider, self.threshold, self.state
             )
         await task.open(wish.watch, wish.replay, wish.only)
 
     def _task(self, path: str) -> OpenedTask | None:
-        if path not in self._tasks:
-            self._emit(ev.Notice(level="error", task=path, message="this task is not open"))
-        return self._tasks.get(path)
+        if path not in self.tasks:
+            self.emit(ev.Notice(level="error", task=path, message="this task is not open"))
+        return self.tasks.get(path)
