@@ -79,7 +79,9 @@ def deciding_reward(rewards: dict[str, float]) -> float | None:
     return rewards.get("reward", min(rewards.values())) if rewards else None
 
 
-def read_outcome(result: TrialResult, trial_dir: Path, threshold: float, notes: tuple[str, ...]) -> Outcome:
+def read_outcome(
+    result: TrialResult, trial_dir: Path, threshold: float, notes: tuple[str, ...], *, whole: bool
+) -> Outcome:
     """What a finished trial came to.
 
     Args:
@@ -87,6 +89,7 @@ def read_outcome(result: TrialResult, trial_dir: Path, threshold: float, notes: 
         trial_dir: The trial directory, complete.
         threshold: The least reward that passes.
         notes: Carried into the outcome.
+        whole: False for a re-verification of a kept state.
     """
     printed = Printed(trial_dir)
     steps = tuple(_step(step, printed) for step in result.step_results or ())
@@ -111,6 +114,7 @@ def read_outcome(result: TrialResult, trial_dir: Path, threshold: float, notes: 
         ),
         steps=steps,
         phases=read_phases(result),
+        whole=whole,
         notes=notes + _missing_results(steps),
     )
 

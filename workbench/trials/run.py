@@ -28,7 +28,9 @@ from workbench.trials.observer import Observer, observing
 from workbench.trials.outcome import Outcome
 from workbench.trials.plain_words import in_plain_words
 from workbench.trials.read import read_outcome
+from workbench.trials.reverify import reverified_trial
 from workbench.trials.script_agent import LOG_FILE
+from workbench.trials.states import KeptState
 
 VERIFIER = "workbench.trials.verifier:FollowedVerifier"
 
@@ -53,6 +55,8 @@ class TrialRequest:
     notes: tuple[str, ...] = ()
     """Carried into the outcome."""
     before_verifying: BeforeVerifying | None = None
+    kept: KeptState | None = None
+    """Verify what this state's agent left, instead of running the agent."""
 
     @property
     def trial_dir(self) -> Path:
@@ -130,20 +134,20 @@ async def run_trial(request: TrialRequest, observer: Observer) -> Outcome:
         )
     finally:
         observing.reset(token)
-    return read_outcome(result, request.trial_dir, request.threshold, request.notes)
+    whole = request.kept is None
+    return read_outcome(result, request.trial_dir, request.threshold, request.notes, whole=whole)
 
 
 async def _run(request: TrialRequest, observer: Observer) -> TrialResult:
-    trial = await Trial.create(
-        TrialConfig(
-            task=TaskConfig(path=request.task_dir),
-            trials_dir=request.trials_dir,
-            trial_name=request.trial_name,
-            agent=request.agent,
-            environment=request.environment,
-            verifier=VerifierConfig(import_path=VERIFIER),
-        )
+    config = TrialConfig(
+        task=TaskConfig(path=request.task_dir),
+        trials_dir=request.trials_dir,
+        trial_name=request.trial_name,
+        agent=request.agent,
+        environment=request.environment,
+        verifier=VerifierConfig(import_path=VERIFIER),
     )
+    trial = await (reverified_trial(config, request.kept) if request.kept else Trial.create(config))
     watch = _Watch(trial, observer, request.before_verifying)
     watch.attach()
     try:
