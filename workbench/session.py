@@ -16,8 +16,10 @@ from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
 from workbench.trials.outcome import Outcome, Phase
 
-OUTPUT_LIMIT = 200_000
-"""Pieces of output kept for one run; older ones are dropped and counted. The trial directory has all."""
+OUTPUT_LIMIT = 8 * 1024 * 1024
+"""Characters of output kept for one run; older pieces are dropped. The trial directory has all."""
+PIECE_COST = 200
+"""What a piece takes besides its characters, about, so that a million tiny ones are bounded too."""
 RUNS_KEPT = 200
 """Ended runs kept for one task; older ones are dropped."""
 
@@ -39,7 +41,9 @@ class Run:
     trial_dir: str = ""
     phases: list[Phase] = field(default_factory=list)
     """The last one has no end while the run lasts."""
-    output: deque[ev.Output] = field(default_factory=lambda: deque(maxlen=OUTPUT_LIMIT))
+    output: deque[ev.Output] = field(default_factory=deque)
+    output_size: int = 0
+    """Characters in `output`, and `PIECE_COST` more for each piece."""
     output_seen: int = 0
     """Pieces of output that came in, dropped ones included."""
     outcome: Outcome | None = None
@@ -216,6 +220,9 @@ def _advance(run: Run, event: ev.RunStarted | ev.PhaseStarted | ev.Output | ev.R
         case ev.Output():
             run.output.append(event)
             run.output_seen += 1
+            run.output_size += len(event.text) + PIECE_COST
+            while run.output_size > OUTPUT_LIMIT and len(run.output) > 1:
+                run.output_size -= len(run.output.popleft().text) + PIECE_COST
         case ev.RunEnded():
             _close_phase(run, event.at)
             run.state, run.ended_at, run.outcome = "ended", event.at, event.outcome

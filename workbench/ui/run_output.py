@@ -1,0 +1,38 @@
+"""The output of one run, as lines that grow with it."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from workbench.events import OutputSource
+from workbench.session import Run
+from workbench.ui.lines import LiveLines
+
+_AT_ONCE = 512 * 1024
+"""Characters taken in one go, so that a key is answered meanwhile."""
+
+
+class RunOutput:
+    """What a run printed from one source, taken from the session as it grows there."""
+
+    def __init__(self, run: Run, source: OutputSource) -> None:
+        self.run = run
+        self.lines = LiveLines()
+        self._source = source
+        self._seen = 0
+
+    def take(self) -> bool:
+        """Take in what is new; False when there is more than one go of it."""
+        run = self.run
+        self._seen = max(self._seen, run.output_seen - len(run.output))
+        taken = 0
+        # Counted from the end: that is where the new ones are, and where a deque is quick.
+        new = run.output_seen - self._seen
+        for piece in list(islice(reversed(run.output), new))[::-1]:
+            self._seen += 1
+            if piece.source == self._source:
+                self.lines.append(piece.text)
+                taken += len(piece.text)
+                if taken > _AT_ONCE:
+                    return self._seen == run.output_seen
+        return True

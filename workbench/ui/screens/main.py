@@ -1,0 +1,198 @@
+"""The main screen: a task's cases and problems, and the selected run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Footer
+
+from workbench import wishes
+from workbench.session import CaseView, Run, Session, TaskView
+from workbench.ui.commands import MAIN, bindings
+from workbench.ui.messages import Wished
+from workbench.ui.widgets.banner import Banner
+from workbench.ui.widgets.case_list import CaseList
+from workbench.ui.widgets.problem_list import ProblemList
+from workbench.ui.widgets.run_pane import RunPane
+from workbench.ui.widgets.title_bar import TitleBar
+
+_PANES = {"cases": "#case-rows", "problems": "ProblemList", "run": "#output"}
+
+
+class MainScreen(Screen[None]):
+    """One task."""
+
+    CSS_PATH = "main.tcss"
+    BINDINGS = bindings(MAIN)
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-tiny"),
+        (80, "-narrow"),
+        (120, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-low"),
+        (24, "-high"),
+    ]
+
+    def __init__(self, task: str, session: Session, clock: Callable[[], float]) -> None:
+        """
+        Args:
+            clock: Tells Unix seconds.
+        """
+        super().__init__()
+        self._path = task
+        self._session = session
+        self._clock = clock
+        self._lost = ""
+        self._run = ""
+        """The run that was chosen to be looked at; empty for the newest."""
+
+    def compose(self) -> ComposeResult:
+        """Title, banner, panes and keys."""
+        yield TitleBar()
+        yield Banner()
+        with Container(id="body"):
+            with Vertical(id="left"):
+                yield CaseList()
+                yield ProblemList()
+            yield RunPane()
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Begin with what is known, at the cases."""
+        self.refresh_views()
+        self.query_one("#case-rows").focus()
+
+    @property
+    def view(self) -> TaskView:
+        """The task."""
+        return self._session.task(self._path)
+
+    @property
+    def case(self) -> CaseView | None:
+        """The selected case."""
+        return self.view.cases.get(self.query_one(CaseList).selected or "")
+
+    @property
+    def run_shown(self) -> Run | None:
+        """The run being looked at."""
+        case = self.case
+        chosen = next((run for run in case.runs if run.id == self._run), None) if case else None
+        return chosen or (case.current if case else None)
+
+    def refresh_views(self, engine_lost: str | None = None) -> None:
+        """Show what the session says now.
+
+        Args:
+            engine_lost: Why no engine could be started, empty when one was; None when that is as before.
+        """
+        self._lost = self._lost if engine_lost is None else engine_lost
+        session, view, now = self._session, self.view, self._clock()
+        self.query_one(TitleBar).show(session, view)
+        self.query_one(Banner).show(session, view, self._lost)
+        self.query_one(CaseList).show(view, self._hint(), now)
+        self.query_one(ProblemList).show(view.problems)
+        self.query_one(RunPane).show(self.case, self.run_shown, now)
+
+    def _hint(self) -> Content:
+        if self._session.engine is None:
+            return Content("Starting the engine ...")
+        if self.view.opened is None:
+            return Content("Reading the task ...")
+        return Content("This task has no cases yet.")
+
+    def on_case_list_selected(self) -> None:
+        """Show the newest run of another case."""
+        self._run = ""
+        self.query_one(RunPane).show(self.case, self.run_shown, self._clock())
+        self.refresh_bindings()
+
+    def on_option_list_option_selected(self) -> None:
+        """Go on from a case to its run."""
+        self.action_focus_pane("run")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Actions that make no sense now are shown dim."""
+        if action in ("run_case", "deciding", "older", "newer"):
+            return bool(self.is_mounted and self.case) or None
+        return True
+
+    def _wish(self, wish: wishes.Wish) -> None:
+        self.post_message(Wished(wish))
+
+    def action_run_case(self) -> None:
+        """Run the selected case."""
+        if case := self.case:
+            self._run = ""
+            self._wish(wishes.Replay(task=self._path, cases=(case.case.name,)))
+
+    def action_run_all(self) -> None:
+        """Run every case."""
+        self._wish(wishes.Replay(task=self._path))
+
+    def action_run_failing(self) -> None:
+        """Run the cases that did not come out as they must."""
+        names = tuple(
+            view.case.name
+            for view in self.view.cases.values()
+            if view.case.expect and not (view.decided and view.decided.outcome and view.decided.outcome.met)
+        )
+        if names:
+            self._wish(wishes.Replay(task=self._path, cases=names))
+        else:
+            self.app.notify("Every case came out as it must.")
+
+    def action_cancel(self) -> None:
+        """Cancel what the selected case runs or waits for."""
+        run = self.run_shown
+        if run is None or run.state == "ended":
+            run = self.case.current if self.case else None
+        if run and run.state != "ended":
+            self._wish(wishes.Cancel(task=self._path, run=run.id))
+        else:
+            self.app.notify("This case does not run.")
+
+    def action_cancel_all(self) -> None:
+        """Cancel everything."""
+        self._wish(wishes.Cancel(task=self._path))
+
+    def action_toggle_watching(self) -> None:
+        """Pause or resume watching."""
+        self._wish(wishes.SetWatching(task=self._path, watching=not self.view.watching))
+
+    def action_deciding(self) -> None:
+        """Go to the case that the verdict speaks of."""
+        verdict = self.view.verdict
+        if verdict and verdict.cases:
+            self.query_one(CaseList).select(verdict.cases[0])
+
+    def action_older(self) -> None:
+        """Show the run before."""
+        self._step(-1)
+
+    def action_newer(self) -> None:
+        """Show the run after."""
+        self._step(1)
+
+    def _step(self, by: int) -> None:
+        case, run = self.case, self.run_shown
+        if case and run:
+            at = min(max(0, case.runs.index(run) + by), len(case.runs) - 1)
+            self._run = case.runs[at].id if at < len(case.runs) - 1 else ""
+            self.refresh_views()
+
+    def action_focus_pane(self, name: str) -> None:
+        """Go to a pane."""
+        self.query_one(_PANES[name]).focus()
+
+    def action_maximise(self) -> None:
+        """Let the focused pane fill the screen, or undo it."""
+        if self.maximized:
+            self.minimize()
+        elif isinstance(self.focused, Widget):
+            self.maximize(self.focused)

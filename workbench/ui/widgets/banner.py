@@ -1,0 +1,45 @@
+"""What a user must know before anything else: the engine is gone, or the task cannot be read."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.session import Session, TaskView
+from workbench.ui import words
+from workbench.ui.visible import visible
+
+
+class Banner(Static):
+    """Shown only while there is something to say."""
+
+    def show(self, session: Session, task: TaskView, lost: str) -> None:
+        """Say what keeps the workbench from working.
+
+        Args:
+            lost: Why no engine could be started, empty when one was.
+        """
+        content = _content(session, task, lost)
+        self.set_class(content is not None, "-shown")
+        self.update(content or "")
+
+
+def _content(session: Session, task: TaskView, lost: str) -> Content | None:
+    again = Content.assemble("   ", ("R", "bold $accent"), " starts another engine")
+    if lost:
+        return Content.assemble(_said("No engine", lost), again)
+    if failed := session.failed:
+        return Content.assemble(_said("The engine cannot go on", failed.message, failed.hint), again)
+    if session.stopped:
+        return Content.assemble(_said("The engine has ended", "what you see is how things stood then"), again)
+    if task.unreadable:
+        return _said("The task cannot be run", task.unreadable, "it is read again when you save")
+    return None
+
+
+def _said(title: str, what: str, hint: str = "") -> Content:
+    return Content.assemble(
+        (f"✗ {title}: ", f"bold {words.BAD}"),
+        visible(what),
+        (f"; {visible(hint)}" if hint else "", words.MUTED),
+    )

@@ -1,0 +1,232 @@
+"""The cases of a task: what each has to come to, and what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.session import CaseView, Run, TaskView
+from workbench.trials.outcome import PhaseName
+from workbench.ui import words
+from workbench.ui.commands import LIST, bindings
+from workbench.ui.visible import one_line
+
+_BAR = 12
+_LEAST_WHY = 12
+"""Cells below which a reason is left out rather than cut to nothing."""
+_BARRED: tuple[PhaseName, ...] = ("environment", "agent", "verifier")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How wide each column is, in cells; 0 leaves it out."""
+
+    name: int
+    must: int
+    reward: int
+    outcome: int
+    bar: int
+    time: int
+
+    @classmethod
+    def fit(cls, width: int, longest: int) -> Columns:
+        """Columns for a width, the least needed ones left out first.
+
+        Args:
+            longest: Cells of the longest case name.
+        """
+        name = max(8, min(longest, width // 3))
+        must, bar = (5 if width >= 46 else 0), (_BAR if width >= 58 else 0)
+        reward, time = 6, 7
+        gaps = 2 * sum(column > 0 for column in (must, reward, bar, time)) + 2
+        outcome = width - 2 - name - must - reward - bar - time - gaps
+        return cls(name, must, reward, max(6, outcome), bar, time)
+
+
+class Cases(OptionList):
+    """The rows."""
+
+    BINDINGS = bindings(LIST)
+
+
+class CaseList(Vertical):
+    """A table of cases, one row each, under its headings."""
+
+    @dataclass
+    class Selected(Message):
+        """Another case is the selected one."""
+
+        name: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._view: TaskView | None = None
+        self._now = 0.0
+        self._rows: dict[str, tuple[object, ...]] = {}
+        """What each row was made from, to leave alone those that are the same."""
+        self._columns: Columns | None = None
+
+    def compose(self) -> ComposeResult:
+        """The headings, the rows, and what stands there while there are none."""
+        yield Static(id="case-headings")
+        yield Cases(id="case-rows")
+        yield Static(id="case-hint", classes="hint")
+
+    def on_mount(self) -> None:
+        """Name the pane."""
+        self.border_title = "1 Cases"
+
+    @property
+    def selected(self) -> str | None:
+        """The name of the selected case."""
+        option = self.query_one(Cases).highlighted_option
+        return option.id if option else None
+
+    def select(self, name: str) -> None:
+        """Make a case the selected one; an unknown name changes nothing."""
+        if name in self._rows:
+            rows = self.query_one(Cases)
+            rows.highlighted = rows.get_option_index(name)
+
+    def show(self, task: TaskView | None, hint: Content, now: float) -> None:
+        """Show a task's cases as they stand.
+
+        Args:
+            hint: What to say while there are no cases.
+            now: Unix seconds, for what runs.
+        """
+        self._view, self._now = task, now
+        views = list(task.cases.values()) if task else []
+        self.set_class(not views, "-empty")
+        self.query_one("#case-hint", Static).update(hint)
+        rows = self.query_one(Cases)
+        names = [view.case.name for view in views]
+        longest = max((Content(one_line(name)).cell_length for name in names), default=0)
+        # A blank at either side, and one more for the scrollbar.
+        columns = Columns.fit(self.content_size.width - 3, longest)
+        scale = max((words.elapsed(run, now) for view in views if (run := _timed(view))), default=0.0)
+        if names != list(self._rows) or columns != self._columns:
+            self._columns = columns
+            self._replace(views, columns, scale)
+            return
+        for view in views:
+            key = _key(view, scale, now)
+            if self._rows[view.case.name] != key:
+                self._rows[view.case.name] = key
+                rows.replace_option_prompt(view.case.name, _row(view, columns, scale, now))
+
+    def on_resize(self) -> None:
+        """Fit the columns again."""
+        if self._view and self._view.cases:
+            self.show(self._view, Content(), self._now)
+
+    def _replace(self, views: list[CaseView], columns: Columns, scale: float) -> None:
+        rows = self.query_one(Cases)
+        before = self.selected
+        self._rows = {view.case.name: _key(view, scale, self._now) for view in views}
+        self.query_one("#case-headings", Static).update(_headings(columns))
+        with self.prevent(OptionList.OptionHighlighted):
+            rows.set_options(
+                Option(_row(view, columns, scale, self._now), id=view.case.name) for view in views
+            )
+            if views:
+                rows.highlighted = 0
+                self.select(before or "")
+        if self.selected != before and self.selected:
+            self.post_message(self.Selected(self.selected))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say which case is selected now."""
+        event.stop()
+        if event.option_id:
+            self.post_message(self.Selected(event.option_id))
+
+
+def _timed(view: CaseView) -> Run | None:
+    return view.current if view.current and view.current.state == "running" else view.decided
+
+
+def _key(view: CaseView, scale: float, now: float) -> tuple[object, ...]:
+    run = view.current
+    running = run is not None and run.state == "running"
+    return (
+        view.case,
+        view.stale,
+        run and (run.id, run.state, len(run.phases)),
+        run and id(run.outcome),
+        scale,
+        int(now * 10) if running else 0,
+    )
+
+
+def _headings(columns: Columns) -> Content:
+    cells = [Content("  "), Content("case").pad_right(columns.name - 4)]
+    if columns.must:
+        cells.append(_cell("must", columns.must))
+    cells += [_cell("reward", columns.reward), _cell("outcome", columns.outcome)]
+    if columns.bar:
+        cells.append(_cell("env agt ver", columns.bar))
+    cells.append(_cell("time", columns.time, right=True))
+    return Content("  ").join(cells[1:]).stylize(words.MUTED).pad_left(2)
+
+
+def _row(view: CaseView, columns: Columns, scale: float, now: float) -> Content:
+    mark = words.case_mark(view, now)
+    run = _timed(view)
+    outcome = run.outcome if run else None
+    cells = [_cell(one_line(view.case.name), columns.name, "bold" if mark.color == words.BAD else "")]
+    if columns.must:
+        cells.append(_cell(view.case.expect or "–", columns.must, words.MUTED))
+    cells.append(_cell(words.reward(outcome.reward) if outcome else "", columns.reward))
+    cells.append(_outcome(view, mark, columns.outcome))
+    if columns.bar:
+        cells.append(_bar(run, columns.bar, scale, now) if run else Content.blank(columns.bar))
+    took = words.elapsed(run, now) if run else 0.0
+    cells.append(_cell(words.seconds(took) if took else "", columns.time, words.MUTED, right=True))
+    return Content.assemble((mark.sign, mark.color), " ", Content("  ").join(cells))
+
+
+def _outcome(view: CaseView, mark: words.Mark, width: int) -> Content:
+    """The word for how a case stands, and why, as far as there is room."""
+    run = view.current
+    why = ""
+    if run and run.state == "ended":
+        why = (
+            f"stale: {one_line(view.stale)}"
+            if view.stale
+            else words.reason(run.outcome)
+            if run.outcome
+            else ""
+        )
+    if width < len(mark.word) + _LEAST_WHY:
+        why = ""
+    content = Content.assemble((mark.word, mark.color), (f"  {why}" if why else "", words.MUTED))
+    content = content.truncate(width, ellipsis=True)
+    return content.pad_right(max(0, width - content.cell_length))
+
+
+def _bar(run: Run, width: int, scale: float, now: float) -> Content:
+    """The phases of a run as one bar, on a scale that all rows share."""
+    parts: list[tuple[str, str]] = []
+    cells = 0
+    total = 0.0
+    for phase in run.phases:
+        total += max(0.0, (phase.ended_at or now) - phase.started_at)
+        if phase.name in _BARRED and scale > 0:
+            mark = words.PHASES[phase.name]
+            upto = round(width * min(1.0, total / scale))
+            parts.append((mark.sign * (upto - cells), mark.color))
+            cells = max(cells, upto)
+    return Content.assemble(*parts).pad_right(max(0, width - cells))
+
+
+def _cell(text: str, width: int, style: str = "", *, right: bool = False) -> Content:
+    content = Content.styled(text, style).truncate(width, ellipsis=True)
+    pad = max(0, width - content.cell_length)
+    return content.pad_left(pad) if right else content.pad_right(pad)

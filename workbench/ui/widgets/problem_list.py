@@ -1,0 +1,57 @@
+"""What is wrong with the task's files."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from workbench.task.problem import Problem
+from workbench.ui import words
+from workbench.ui.commands import LIST, bindings
+from workbench.ui.visible import visible
+
+
+class ProblemList(OptionList):
+    """Problems, each with its place and what to do."""
+
+    BINDINGS = bindings(LIST)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._problems: tuple[Problem, ...] | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """The selected problem."""
+        at = self.highlighted
+        return self._problems[at] if self._problems and at is not None else None
+
+    def show(self, problems: tuple[Problem, ...]) -> None:
+        """Show these and no others."""
+        if problems == self._problems:
+            return
+        before = self.highlighted
+        self._problems = problems
+        self.set_class(not problems, "-empty")
+        self.border_title = f"2 Problems · {len(problems)}" if problems else "2 Problems"
+        if problems:
+            self.set_options(Option(_prompt(problem)) for problem in problems)
+            self.highlighted = min(before or 0, len(problems) - 1)
+        else:
+            none = Content.assemble(("✓ ", words.OK), ("none found in the task's files", words.MUTED))
+            self.set_options([Option(none, disabled=True)])
+
+
+def _prompt(problem: Problem) -> Content:
+    mark = words.SEVERITIES[problem.severity]
+    parts: list[str | tuple[str, str]] = [
+        (f"{mark.sign} ", mark.color),
+        (visible(problem.where), "bold"),
+        "  ",
+        (f"{mark.word}: ", mark.color),
+        visible(problem.message),
+    ]
+    if problem.hint:
+        parts.append((f"  → {visible(problem.hint)}", words.MUTED))
+    return Content.assemble(*parts)

@@ -1,0 +1,135 @@
+"""How things are called on the screen: one sign, one word and one colour for each.
+
+Colours are named by the theme's tokens (`$ok`, `$bad`, ...), and never say anything alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.proof.verdict import Verdict, VerdictKind
+from workbench.session import CaseView, Run
+from workbench.task.problem import Severity
+from workbench.trials.outcome import Outcome, PhaseName, TestStatus
+from workbench.ui.visible import one_line
+
+OK, BAD, WARN, BUSY, MUTED, PLAIN = "$ok", "$bad", "$warn", "$busy", "$muted", ""
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPINS_PER_SECOND = 10
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How something is shown."""
+
+    sign: str
+    """One cell wide."""
+    word: str
+    color: str
+    """A style such as `$ok`; empty for plain text."""
+
+
+VERDICTS: dict[VerdictKind, Mark] = {
+    "holds": Mark("✓", "HOLDS", OK),
+    "broken": Mark("✗", "BROKEN", BAD),
+    "cannot fail": Mark("✗", "CANNOT FAIL", BAD),
+    "unproven": Mark("?", "UNPROVEN", WARN),
+    "flaky": Mark("≈", "FLAKY", WARN),
+}
+SEVERITIES: dict[Severity, Mark] = {
+    "error": Mark("✗", "error", BAD),
+    "warning": Mark("!", "warning", WARN),
+    "info": Mark("i", "note", BUSY),
+}
+TESTS: dict[TestStatus, Mark] = {
+    "passed": Mark("✓", "passed", OK),
+    "failed": Mark("✗", "failed", BAD),
+    "skipped": Mark("-", "skipped", MUTED),
+    "error": Mark("!", "error", BAD),
+}
+PHASES: dict[PhaseName, Mark] = {
+    "environment": Mark("┄", "environment", "$phase-environment"),
+    "agent setup": Mark("·", "agent setup", MUTED),
+    "agent": Mark("─", "agent", "$phase-agent"),
+    "transfer": Mark("·", "transfer", MUTED),
+    "verifier": Mark("━", "verifier", "$phase-verifier"),
+    "teardown": Mark("·", "teardown", MUTED),
+}
+
+
+def spinner(now: float) -> str:
+    """The sign of something that runs, at a moment in Unix seconds."""
+    return _SPINNER[int(now * _SPINS_PER_SECOND) % len(_SPINNER)]
+
+
+def verdict_mark(verdict: Verdict | None) -> Mark:
+    """The verdict's sign and word; with no verdict yet, that."""
+    return VERDICTS[verdict.kind] if verdict else Mark("…", "NO VERDICT YET", MUTED)
+
+
+def outcome_mark(outcome: Outcome) -> Mark:
+    """What an outcome means for its case: the colour tells whether the expectation is met."""
+    word: str = outcome.kind
+    if outcome.kind == "cancelled":
+        return Mark("–", word, MUTED)
+    if outcome.met is True:
+        return Mark("✓", word, OK)
+    if outcome.met is False:
+        return Mark("✗", word.upper(), BAD)
+    if outcome.kind in ("passed", "failed"):
+        return Mark("·", word, PLAIN)
+    return Mark("!", word, WARN)
+
+
+def case_mark(view: CaseView, now: float) -> Mark:
+    """How a case stands: what runs or waits first, then what is known."""
+    run = view.current
+    if run and run.state == "running":
+        return Mark(spinner(now), run.phase.name if run.phase else "starting", BUSY)
+    if run and run.state == "queued":
+        return Mark("◌", "waiting", MUTED)
+    if run and run.outcome and run.outcome.kind == "cancelled" and view.decided is None:
+        return outcome_mark(run.outcome)
+    if view.decided and view.decided.outcome:
+        mark = outcome_mark(view.decided.outcome)
+        return Mark("~", mark.word, MUTED) if view.stale else mark
+    return Mark(" ", "not run yet", MUTED)
+
+
+def reward(value: float | None) -> str:
+    """A reward with at least one decimal, or a dash where none was given."""
+    if value is None:
+        return "–"
+    text = f"{value:.3f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
+
+
+def seconds(value: float) -> str:
+    """A duration, in the unit that a person would use."""
+    if value < 10:
+        return f"{value:.2f} s"
+    if value < 100:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02d}s"
+    return f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def elapsed(run: Run, now: float) -> float:
+    """How long a run took, or has taken so far, in seconds; 0 while it waits."""
+    if run.started_at is None:
+        return 0.0
+    return max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
+
+
+def expectation(view: CaseView) -> str:
+    """What has to come of the case."""
+    expect = view.case.expect
+    return f"must {expect}" if expect else "informs"
+
+
+def reason(outcome: Outcome) -> str:
+    """The outcome's reason as one harmless line."""
+    return one_line(outcome.reason)
