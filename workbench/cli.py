@@ -6,12 +6,17 @@ Nothing heavy is imported before a command is known: `--help` and the first pain
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import sys
 from difflib import get_close_matches
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
+
+from workbench.pipes import ending_quietly
 
 CHECK_HELP = """Replay every case of each task once, and say whether its harness holds.
 
@@ -45,6 +50,9 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {name for param in self.get_params(ctx) for name in param.opts}
         if args and args[0] not in self.commands and args[0].partition("=")[0] not in own:
+            near = get_close_matches(args[0], [name for name in self.commands if name != "open"], 1)
+            if near and not os.path.lexists(args[0]):
+                raise click.UsageError(f"{args[0]} is no command; did you mean {near[0]}?", ctx)
             args = ["open", *args]
         return super().parse_args(ctx, args)
 
@@ -109,12 +117,8 @@ def open_(
     from workbench.check.targets import MARK
     from workbench.link import EngineLink, EngineOptions
 
-    if not task_dir.exists() and (near := get_close_matches(str(task_dir), commands.commands, 1)):
-        raise click.UsageError(f"there is no task directory {str(task_dir)!r}; did you mean {near[0]!r}?")
     if not task_dir.is_dir():
-        raise click.UsageError(
-            f"{task_dir}: there is no such task directory; a task is a directory with {MARK}"
-        )
+        raise click.UsageError(f"{task_dir}: there is no such directory; a task is a directory with a {MARK}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(f"the screen needs a terminal; without one, use `workbench check {task_dir}`")
     from workbench.ui.app import run
@@ -148,15 +152,72 @@ def check(
     sys.exit(run_check(CheckOptions(paths=task_dirs, engine=engine, cases=cases, json=as_json, junit=junit)))
 
 
+@commands.command()
+@click.argument("task_dir", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--keep", type=click.IntRange(0), metavar="N", help="Forget all but the newest N runs of each case."
+)
+@click.option("--dry-run", is_flag=True, help="With --keep: say what would go, and leave it.")
+def runs(task_dir: Path | None, keep: int | None, dry_run: bool) -> None:
+    """Say where runs are kept, of one task or of all; with --keep, forget the older ones."""
+    from workbench import places
+    from workbench.console import console
+    from workbench.runs import show
+
+    out, state = console(), places.state_dir()
+    if dry_run and keep is None:
+        raise click.UsageError("--dry-run goes with --keep N")
+    if keep is not None:
+        sys.exit(0 if show.prune(out, state, task_dir, keep, dry_run=dry_run) else 3)
+    show.show_runs(out, state, task_dir) if task_dir else show.show_tasks(out, state)
+
+
+@commands.command()
+@click.argument("name", required=False)
+@click.argument("directory", required=False, type=click.Path(path_type=Path))
+def samples(name: str | None, directory: Path | None) -> None:
+    """List the sample tasks, or copy the one named NAME to DIRECTORY.
+
+    Without DIRECTORY, it is copied to one of its own name, here.
+    """
+    from workbench import places
+
+    found = {path.name: path for path in sorted(places.shipped("sample_tasks").iterdir()) if path.is_dir()}
+    if name is None:
+        for path in found.values():
+            click.echo(path)
+        return
+    if name not in found:
+        near = get_close_matches(name, found, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(found)}"
+        raise click.UsageError(f"there is no sample {name!r}; {hint}")
+    target = directory or Path(name)
+    try:
+        shutil.copytree(found[name], target)
+    except FileExistsError:
+        raise click.UsageError(f"{target}: is there already; name a directory that is not") from None
+    click.echo(target)
+
+
 def main() -> None:
-    """Run the command line."""
+    """Run the command line.
+
+    Not by `commands.main`, which takes a closed pipe for a failure.
+    """
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        sys.exit(commands(standalone_mode=False))
+        with ending_quietly(), commands.make_context("workbench", sys.argv[1:]) as context:
+            commands.invoke(context)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
+    except OSError as error:
+        # Such as a full disk under standard output.
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(3)

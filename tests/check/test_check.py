@@ -317,8 +317,10 @@ import sys
 from pathlib import Path
 import msgspec
 from workbench.check.run import CheckOptions, check
+from workbench.pipes import ending_quietly
 options = msgspec.json.decode(sys.argv[1], type=CheckOptions, dec_hook=lambda kind, text: kind(text))
-sys.exit(check(options))
+with ending_quietly():
+    sys.exit(check(options))
 """
 
 

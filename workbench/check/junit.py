@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from workbench.check.result import evidence, plain, reason, word
+from workbench.check.result import evidence, reason, word
+from workbench.console import plain
 from workbench.session import CaseView, Session, TaskView
 from workbench.trials.outcome import OutcomeKind
 

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from workbench import events as ev
-from workbench.check.result import plain
+from workbench.console import plain
 from workbench.session import Run, Session
 
 _REFRESH_SECONDS = 0.2

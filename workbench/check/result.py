@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from enum import IntEnum
 from itertools import islice
 
+from workbench.console import plain
 from workbench.session import CaseView, Run, TaskView
 
 TAIL_LINES = 12
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|$)|[ -/]*[0-~])", re.DOTALL)
-_UNPRINTABLE = re.compile(r"[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Exit(IntEnum):
@@ -45,11 +43,6 @@ def word(task: TaskView) -> str:
 def reason(task: TaskView) -> str:
     """Why, in one line."""
     return task.unreadable or (task.verdict.reason if task.verdict else "its cases did not all run")
-
-
-def plain(text: str) -> str:
-    """Text that is safe on any terminal and in XML: no escape sequences, no control characters."""
-    return _UNPRINTABLE.sub("", _ESCAPE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
 def surprises(task: TaskView) -> Iterator[tuple[CaseView, Run]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 import time
@@ -17,9 +16,10 @@ from rich.text import Text
 from workbench import events as ev
 from workbench.check import junit
 from workbench.check.progress import Progress
-from workbench.check.result import Exit, exit_code, plain
-from workbench.check.table import console, print_provider, print_task, print_verdict, short
+from workbench.check.result import Exit, exit_code
+from workbench.check.table import print_provider, print_task, print_verdict, short
 from workbench.check.targets import TargetError, find_tasks
+from workbench.console import console, plain
 from workbench.link import EngineLink, EngineOptions, EngineStartError
 from workbench.session import Session
 from workbench.wishes import OpenTask
@@ -44,6 +44,9 @@ def check(options: CheckOptions) -> int:
 
     Returns:
         An `Exit` code; 128 and the signal's number where another signal ended it.
+
+    Raises:
+        BrokenPipeError: nobody reads what is printed any more. The engine has been stopped.
     """
     try:
         tasks = find_tasks(options.paths)
@@ -84,12 +87,6 @@ class _Check:
         except EngineStartError as error:
             self._say("error", str(error))
             return Exit.MACHINERY
-        except BrokenPipeError:
-            # Nobody listens any more: end as a program does that SIGPIPE ends, without a word.
-            silence = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silence, 1)
-            os.dup2(silence, 2)
-            return 128 + signal.SIGPIPE
         return self._code if self._signalled is None else 128 + self._signalled
 
     async def _listen(self) -> None:

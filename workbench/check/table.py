@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench import events as ev
-from workbench.check.result import Exit, evidence, exit_code, plain, reason, surprises, word
+from workbench.check.result import Exit, evidence, exit_code, reason, surprises, word
+from workbench.console import plain
 from workbench.session import CaseView, TaskView
 from workbench.task.problem import Problem, Severity
 from workbench.trials.outcome import Outcome, PhaseName
 
-_PIPE_WIDTH = 1000
 _COLOURS: dict[Exit, str] = {
     Exit.HOLDS: "bold green",
     Exit.DOES_NOT_HOLD: "bold red",
@@ -24,20 +24,6 @@ _COLOURS: dict[Exit, str] = {
 }
 _SEVERITIES: dict[Severity, str] = {"error": "red", "warning": "yellow", "info": "cyan"}
 _SHOWN_PHASES: tuple[PhaseName, ...] = ("environment", "agent", "verifier")
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to the caller; Rich's own way is to exit on the spot."""
-        raise
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console for one of the standard streams; into a pipe, lines keep their length."""
-    made = _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
-    if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = _PIPE_WIDTH
-    return made
 
 
 def print_provider(out: Console, provider: ev.ProviderChosen) -> None:
