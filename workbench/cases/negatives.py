@@ -19,7 +19,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from harbor.models.task.paths import TaskPaths
 from harbor.utils.path_safety import validate_input_tree
 
 from workbench.cases import nop, oracle
@@ -28,21 +27,20 @@ from workbench.cases.case_keys import CaseKeys, leading_comment, read_case_keys
 from workbench.task.ignored import is_ignored
 from workbench.task.load import LoadedTask
 from workbench.task.problem import Problem
+from workbench.task.solutions import NEGATIVES, SCRIPT, negative_script
 from workbench.task.text import BOM, read_text, reason, shown
 
-DIRECTORY = "negatives"
-SCRIPT = "solve.sh"
 KEYS = "case.toml"
 
 
 def find_negatives(task_dir: Path) -> tuple[tuple[Case, ...], tuple[Problem, ...]]:
     """The negatives of a task by name, and all that is wrong with them."""
     try:
-        entries = sorted((task_dir / DIRECTORY).iterdir(), key=lambda entry: os.fsencode(entry.name))
+        entries = sorted((task_dir / NEGATIVES).iterdir(), key=lambda entry: os.fsencode(entry.name))
     except FileNotFoundError:
         return (), (_none_yet(),)
     except (OSError, ValueError) as error:
-        return (), (Problem(DIRECTORY, "unreadable-file", "error", f"cannot read it: {reason(error)}"),)
+        return (), (Problem(NEGATIVES, "unreadable-file", "error", f"cannot read it: {reason(error)}"),)
     cases: dict[str, Case] = {}
     problems: list[Problem] = []
     for entry in entries:
@@ -65,36 +63,27 @@ def scripts(task: LoadedTask, case: Case) -> tuple[Path, ...]:
 
     The directory of one named `solve.sh` goes to /solution with it; any other goes alone.
     """
-    own = task.path / case.script
-    if not task.step_names:
-        return (own,)
-    directory = task.path / DIRECTORY / case.name
-    paths = TaskPaths(task.path)
-    found = []
-    for step in task.step_names:
-        candidates = (
-            directory / "steps" / step / SCRIPT,
-            directory / SCRIPT if directory.is_dir() else own,
-            paths.step_solution_dir(step) / SCRIPT,
-        )
-        found.append(next((file for file in candidates if file.is_file()), paths.solve_path))
-    return tuple(found)
+
+    def exists(path: str) -> bool:
+        return (task.path / path).exists()
+
+    return tuple(task.path / negative_script(case.name, step.name, exists) for step in task.steps)
 
 
 def _none_yet() -> Problem:
     message = "the task has no wrong solutions, so only doing nothing shows that its tests can fail"
-    return Problem(DIRECTORY, "no-negatives", "info", message, f"add {DIRECTORY}/NAME/{SCRIPT}")
+    return Problem(NEGATIVES, "no-negatives", "info", message, f"add {NEGATIVES}/NAME/{SCRIPT}")
 
 
 def _read_entry(task_dir: Path, entry: Path, known: dict[str, Case]) -> tuple[Case | None, list[Problem]]:
     """The case of one entry of `negatives/`; None where it is not one, or not a sound one."""
-    path = f"{DIRECTORY}/{shown(entry.name)}"
+    path = f"{NEGATIVES}/{shown(entry.name)}"
     is_directory = entry.is_dir()
     name = entry.name if is_directory else entry.name.removesuffix(".sh")
     if not is_directory and name == entry.name:
         if name.upper().startswith("README"):
             return None, []
-        hint = f"a negative is {DIRECTORY}/NAME.sh or {DIRECTORY}/NAME/{SCRIPT}"
+        hint = f"a negative is {NEGATIVES}/NAME.sh or {NEGATIVES}/NAME/{SCRIPT}"
         return None, [Problem(path, "not-a-case", "warning", "this file is no case and never runs", hint)]
     if problem := _bad_name(name, path, known):
         return None, [problem]
@@ -115,6 +104,8 @@ def _bad_name(name: str, path: str, known: dict[str, Case]) -> Problem | None:
         message = "its name has characters that cannot be printed"
     elif name.casefold() in (oracle.NAME, nop.NAME):
         message = f"{name.casefold()} is the name of a case that every task has"
+    elif path == f"{NEGATIVES}/{SCRIPT}":
+        message = "it stands where a negative's directory should be"
     elif name in known:
         message = f"{known[name].script} has the same name"
     else:
