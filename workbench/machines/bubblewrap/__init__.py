@@ -1,0 +1,1 @@
+"""Machines made of Linux namespaces: bubblewrap makes one, nsenter enters it."""

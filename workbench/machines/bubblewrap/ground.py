@@ -1,0 +1,68 @@
+"""What all machines of a session share: its users, its directory, and the removal of what is done with."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import subprocess
+from pathlib import Path
+
+from workbench.machines.bubblewrap.home import Home
+from workbench.machines.bubblewrap.namespace import UserNamespace
+from workbench.machines.bubblewrap.programs import Programs
+
+
+class Ground:
+    """Attributes:
+    programs: Of the host.
+    users: The users that machines have.
+    path: The session's directory; short, as overlay options hold at most a page.
+    """
+
+    def __init__(self, home: Home, programs: Programs) -> None:
+        self.programs = programs
+        self.users = UserNamespace(programs)
+        self.path = home.path
+        self._home = home
+        self._numbers = itertools.count(1)
+        self._removing: set[asyncio.Task[None]] = set()
+
+    def new_directory(self, kind: str) -> Path:
+        """A fresh directory, named by one letter of its kind and a number."""
+        path = self.path / f"{kind}{next(self._numbers)}"
+        path.mkdir(mode=0o755)
+        return path
+
+    @property
+    def as_owner(self) -> tuple[str, ...]:
+        """The prefix of a command that copies or removes files of the machines' users."""
+        return () if self.users.mode == "root" else self.users.as_owner
+
+    def remove(self, *paths: Path) -> None:
+        """Remove trees in the background."""
+        if not paths:
+            return
+        task = asyncio.get_running_loop().create_task(self._remove(paths))
+        self._removing.add(task)
+        task.add_done_callback(self._removing.discard)
+
+    async def drained(self) -> None:
+        """Wait until everything is removed that was to be."""
+        await asyncio.gather(*self._removing, return_exceptions=True)
+
+    def close(self) -> None:
+        """Remove the directory and let go of the users. Blocks for the time that takes. Idempotent."""
+        if self.users.owner_fd >= 0:
+            subprocess.run(self._rm([self.path]), stderr=subprocess.DEVNULL, env={})
+            self.users.close()
+        self._home.release()
+
+    async def _remove(self, paths: tuple[Path, ...]) -> None:
+        process = await asyncio.create_subprocess_exec(
+            *self._rm(paths), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}
+        )
+        await process.wait()
+
+    def _rm(self, paths: tuple[Path, ...] | list[Path]) -> list[str]:
+        return [*self.as_owner, "/bin/rm", "-rf", "--", *map(os.fspath, paths)]

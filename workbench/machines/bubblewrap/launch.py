@@ -1,0 +1,196 @@
+"""Starting a machine: one long-lived bwrap, whose first process waits for this process to end.
+
+That first process is `cat` on a socket. It ends when the socket's other end is closed, also by kill -9, and
+the kernel then ends whatever else runs in the machine. bwrap's own --die-with-parent is not used: it looks
+at the thread that started it rather than at the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from workbench.machines.bubblewrap.base import Base
+from workbench.machines.bubblewrap.ground import Ground
+from workbench.machines.bubblewrap.processes import readable
+from workbench.machines.machine import MachineError
+
+_PAGE = 4096
+_FIRST = {
+    # What a command leaves behind becomes a child of the first process; SIGCHLD ignored, the kernel reaps it.
+    "bash": """[ -d "$0" ] || mkdir -p -- "$0"; trap '' CHLD; exec cat""",
+    "sh": """[ -d "$0" ] || mkdir -p -- "$0"; exec cat""",
+}
+_NAMESPACES = {"mnt": "mount", "pid": "pid", "ipc": "ipc", "uts": "uts", "cgroup": "cgroup", "net": "net"}
+_START_TIMEOUT = 30.0
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """What a machine is to be."""
+
+    base: Base
+    session_layer: Path
+    layers: tuple[Path, ...] = ()
+    """Frozen layers over the base, the lowest first."""
+    hostname: str = "machine"
+    network: bool = True
+    """The host's network; else none but a loopback of its own."""
+    env: dict[str, str] = {}
+    workdir: str = "/"
+    user: str = ""
+
+    def lower(self, number: int) -> list[str]:
+        """The host directories under mount `number` of the base, the lowest first."""
+        stack = list(self.base.mounts[number].lower)
+        if number == 0:
+            stack.append(str(self.session_layer))
+        return stack + [str(layer / str(number)) for layer in self.layers]
+
+    def too_deep(self) -> bool:
+        """Whether mount(2), which takes a page of options, would refuse one more layer."""
+        longest = max(self.lower(number) for number in range(len(self.base.mounts)))
+        return sum(len(path) + 1 for path in longest) + 4 * max(map(len, longest)) + 64 > _PAGE
+
+
+class Running:
+    """A machine's processes as the host sees them.
+
+    Attributes:
+        pid: Of its first process.
+        died: A descriptor that can be read once that process is gone.
+        pid_namespace: Inode.
+        namespaces: Open descriptors, by nsenter's option name.
+    """
+
+    def __init__(self, bwrap: subprocess.Popen[bytes], line: socket.socket, info: dict[str, int]) -> None:
+        self._bwrap = bwrap
+        self._line = line
+        self.pid = info["child-pid"]
+        self.pid_namespace = info["pid-namespace"]
+        self.died = os.pidfd_open(self.pid)
+        self.namespaces: dict[str, int] = {}
+        for kind, option in _NAMESPACES.items():
+            if f"{kind}-namespace" in info:
+                path = f"/proc/{self.pid}/ns/{kind}"
+                self.namespaces[option] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its first process runs."""
+        if self.died < 0:
+            return False
+        try:
+            signal.pidfd_send_signal(self.died, signal.SIG_DFL)  # signal 0 asks only
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def kill(self) -> None:
+        """End everything in it, without waiting."""
+        if self.died >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.died, signal.SIGKILL)
+        self._line.close()
+
+    async def ended(self) -> None:
+        """Wait for that, and let go of what this process held."""
+        await _wait(self._bwrap)
+        self.release()
+
+    def release(self) -> None:
+        """Let go of every descriptor. Idempotent."""
+        for fd in (self.died, *self.namespaces.values()):
+            if fd >= 0:
+                os.close(fd)
+        self.died = -1
+        self.namespaces.clear()
+
+
+async def launch(ground: Ground, spec: Spec, directory: Path) -> Running:
+    """Start a machine whose own changes go to `directory`. Takes about 10 ms.
+
+    Raises:
+        MachineError: bwrap or the kernel refuses it.
+    """
+    ours, theirs = socket.socketpair()
+    info_read, info_write = os.pipe()
+    ours.setblocking(False)
+    ours.send(b".")
+    try:
+        with theirs:
+            bwrap = subprocess.Popen(
+                [*_arguments(ground, spec, directory), "--info-fd", str(info_write), "--", *_first(spec)],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.PIPE,
+                env={},
+                pass_fds=(ground.users.owner_fd, info_write),
+                start_new_session=True,
+            )
+        os.close(info_write)
+        info_write = -1
+        try:
+            async with asyncio.timeout(_START_TIMEOUT):
+                await readable(ours.fileno())
+            with contextlib.suppress(ConnectionResetError):
+                if ours.recv(1):
+                    assert bwrap.stderr is not None
+                    bwrap.stderr.close()
+                    return Running(bwrap, ours, json.loads(os.read(info_read, _PAGE)))
+            assert bwrap.stderr is not None
+            said = bwrap.stderr.read().decode(errors="replace").strip()
+            raise MachineError(f"the machine did not start: {said or 'bwrap said nothing'}")
+        except BaseException:
+            ours.close()
+            await asyncio.shield(_wait(bwrap))
+            raise
+    finally:
+        os.close(info_read)
+        if info_write >= 0:
+            os.close(info_write)
+
+
+async def _wait(bwrap: subprocess.Popen[bytes]) -> None:
+    """Reap bwrap once its machine is gone."""
+    if bwrap.returncode is None:
+        pidfd = os.pidfd_open(bwrap.pid)
+        try:
+            await readable(pidfd)
+        finally:
+            os.close(pidfd)
+        bwrap.wait()
+
+
+def _first(spec: Spec) -> list[str]:
+    shell = spec.base.shell
+    return [shell, "-c", _FIRST[os.path.basename(shell)], spec.workdir]
+
+
+def _arguments(ground: Ground, spec: Spec, directory: Path) -> list[str]:
+    words = [ground.programs.bwrap, "--userns", str(ground.users.owner_fd)]
+    words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    words += ["--hostname", spec.hostname, "--as-pid-1", "--cap-drop", "ALL"]
+    if not spec.network:
+        words.append("--unshare-net")
+    for number, mount in enumerate(spec.base.mounts):
+        upper, work = directory / str(number), directory / f"w{number}"
+        upper.mkdir(mode=0o755)
+        work.mkdir()
+        for lower in spec.lower(number):
+            words += ["--overlay-src", lower]
+        words += ["--overlay", str(upper), str(work), mount.target]
+    for path in spec.base.readonly:
+        words += ["--ro-bind", path, path]
+    words += ["--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"]
+    words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--ro-bind-try", "/sys", "/sys"]
+    return words

@@ -1,0 +1,203 @@
+"""The two user namespaces of a session.
+
+The *owner* owns every machine's mounts, processes and network. The commands in a machine run in the
+*guest*, its child with the same users: root there may chown, kill and switch users as root does, but has
+no say over anything that the owner owns, so it cannot mount, remount, rename the host or enter the
+machine's first process. The guest may have no namespaces of its own either. That is firmer than a list of
+dropped capabilities, and needs no program inside the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+import subprocess
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from workbench.machines.bubblewrap.programs import Programs
+from workbench.machines.machine import MachineError
+
+type Mode = Literal["root", "subuid", "single"]
+"""Which users a machine has: those of the host by number (`root`), those that the host set aside for this
+user in /etc/subuid (`subuid`), or root alone (`single`)."""
+
+USERS = 65536
+_KINDS = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
+
+
+class Mapping(msgspec.Struct, frozen=True):
+    """A line of a uid_map or gid_map: `count` ids from `inside` on are the host's from `outside` on."""
+
+    inside: int
+    outside: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.inside} {self.outside} {self.count}"
+
+
+class UserNamespace:
+    """Both user namespaces, kept while this object is open.
+
+    Attributes:
+        mode: Which users there are.
+        why: Why it is not a better mode; empty for the best.
+    """
+
+    def __init__(self, programs: Programs) -> None:
+        """Make both. Takes 15 to 30 ms.
+
+        Raises:
+            MachineError: the host does not allow it.
+        """
+        self._programs = programs
+        self._holders: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
+        self.owner_fd = -1
+        self.mode, uids, gids, self.why = plan(programs)
+        try:
+            owner = self._hold([programs.unshare, "--user", "cat"])
+            self._map(owner, uids, gids)
+            self.owner_fd = os.open(f"/proc/{owner}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+            guest = self._hold([*self.as_owner, programs.unshare, "--user", "cat"])
+            self._map_guest(guest, sum(m.count for m in uids), sum(m.count for m in gids))
+            self.guest_path = f"/proc/{guest}/ns/user"
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def as_owner(self) -> tuple[str, ...]:
+        """Runs a command of the host as root of the namespace that owns the machines.
+
+        It sees the host's files, with the rights of this process and, in mode `subuid`, those of the
+        machine's users: for copying and removing what they own.
+        """
+        path = f"--user=/proc/{os.getpid()}/fd/{self.owner_fd}"
+        keep = ("--preserve-credentials",) if self.mode == "single" else ()
+        return (self._programs.nsenter, *keep, path, "--")
+
+    def close(self) -> None:
+        """Let both go. Machines keep theirs while they live. Idempotent."""
+        for process, connection in self._holders:
+            connection.close()
+            process.wait()
+        self._holders.clear()
+        if self.owner_fd >= 0:
+            os.close(self.owner_fd)
+            self.owner_fd = -1
+
+    def _hold(self, command: list[str]) -> int:
+        """Run `cat` in a new namespace until this process ends; what it echoes shows that it is there."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                command,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.PIPE,
+                env={},
+                start_new_session=True,
+            )
+        self._holders.append((process, ours))
+        ours.settimeout(10)
+        ours.send(b".")
+        assert process.stderr is not None
+        with process.stderr:
+            if not ours.recv(1):
+                raise _refused(process.stderr.read().decode(errors="replace").strip())
+        return process.pid
+
+    def _map(self, pid: int, uids: list[Mapping], gids: list[Mapping]) -> None:
+        if self.mode == "subuid":
+            for program, lines in ((self._programs.newuidmap, uids), (self._programs.newgidmap, gids)):
+                words = [word for line in lines for word in str(line).split()]
+                made = subprocess.run([str(program), str(pid), *words], capture_output=True, text=True)
+                if made.returncode:
+                    raise MachineError(made.stderr.strip() or f"{program} ended with {made.returncode}")
+            return
+        try:
+            if self.mode == "single":
+                Path(f"/proc/{pid}/setgroups").write_text("deny")
+            Path(f"/proc/{pid}/uid_map").write_text("\n".join(map(str, uids)))
+            Path(f"/proc/{pid}/gid_map").write_text("\n".join(map(str, gids)))
+        except OSError as error:
+            raise _refused(f"setting up the users of a namespace: {error.strerror}") from None
+
+    def _map_guest(self, pid: int, uids: int, gids: int) -> None:
+        closed = " ".join(f"/proc/sys/user/max_{kind}_namespaces" for kind in _KINDS)
+        steps = (
+            (self.as_owner, f"echo 0 0 {uids} >/proc/{pid}/uid_map && echo 0 0 {gids} >/proc/{pid}/gid_map"),
+            (
+                (self._programs.nsenter, "--preserve-credentials", f"--user=/proc/{pid}/ns/user", "--"),
+                f"for limit in {closed}; do [ ! -e $limit ] || echo 0 >$limit || exit 1; done",
+            ),
+        )
+        for prefix, script in steps:
+            done = subprocess.run([*prefix, "/bin/sh", "-c", script], capture_output=True, text=True, env={})
+            if done.returncode:
+                raise _refused(done.stderr.strip())
+
+
+def plan(programs: Programs) -> tuple[Mode, list[Mapping], list[Mapping], str]:
+    """Which users machines can have here, the maps for that, and what keeps better ones away."""
+    uid, gid = os.geteuid(), os.getegid()
+    if uid == 0:
+        count = min(_mapped("uid"), _mapped("gid"), USERS)
+        if count > 1:
+            same = [Mapping(0, 0, count)]
+            return "root", same, same, ""
+        return "single", [Mapping(0, 0, 1)], [Mapping(0, 0, 1)], "this container has a single user"
+    uids, gids = _set_aside("/etc/subuid", uid), _set_aside("/etc/subgid", uid)
+    name = _name(uid)
+    if not (programs.newuidmap and programs.newgidmap):
+        why = "there is no newuidmap on this host: install the package uidmap (Debian) or shadow-utils"
+    elif uids is None or gids is None:
+        why = (
+            f"/etc/subuid or /etc/subgid sets no ids aside for {name}: "
+            f"sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {name}"
+        )
+    else:
+        own = [Mapping(0, uid, 1), Mapping(1, uids[0], uids[1])], [Mapping(0, gid, 1), Mapping(1, *gids)]
+        return "subuid", *own, ""
+    return "single", [Mapping(0, uid, 1)], [Mapping(0, gid, 1)], why
+
+
+def _mapped(kind: Literal["uid", "gid"]) -> int:
+    """How many ids from 0 on this process's own namespace has."""
+    end = 0
+    for line in Path(f"/proc/self/{kind}_map").read_text().splitlines():
+        inside, _, count = map(int, line.split())
+        if inside == end:
+            end += count
+    return end
+
+
+def _set_aside(file: str, uid: int) -> tuple[int, int] | None:
+    """The largest range for this user (first id, count), None where there is none."""
+    try:
+        lines = Path(file).read_text().splitlines()
+    except OSError:
+        return None
+    owners = {str(uid), _name(uid)}
+    found = []
+    for line in lines:
+        owner, _, rest = line.strip().partition(":")
+        first, _, count = rest.partition(":")
+        if owner in owners and first.isdecimal() and count.isdecimal() and int(count) > 0:
+            found.append((int(first), min(int(count), USERS - 1)))
+    return max(found, key=lambda item: item[1], default=None)
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _refused(said: str) -> MachineError:
+    return MachineError(said or "this host allows no user namespaces")

@@ -1,0 +1,242 @@
+"""Running a program to its end: live output, a bound on memory, and nothing left behind when time is up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO
+
+import psutil
+
+from workbench.machines.machine import Finished, OnOutput, Stream
+
+_PIECE = 65536
+OUTPUT_LIMIT = 32 * 1024 * 1024
+"""Bytes kept of each stream: the first and the last half of it."""
+GRACE = 0.05
+"""Seconds that a command's background children may still print after it ended."""
+
+
+class Kept:
+    """The first and the last bytes of a stream."""
+
+    def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
+        self._half = limit // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, piece: bytes) -> None:
+        """Take a piece in."""
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += piece[:room]
+            piece = piece[room:]
+        self._tail += piece
+        if len(self._tail) > 2 * self._half:
+            self._trim()
+
+    def bytes(self) -> bytes:
+        """What was kept, with a line that says how much is missing in the middle, if any is."""
+        self._trim()
+        gap = b"\n[... %d bytes left out ...]\n" % self._dropped if self._dropped else b""
+        return bytes(self._head) + gap + bytes(self._tail)
+
+    def _trim(self) -> None:
+        extra = len(self._tail) - self._half
+        if extra > 0:
+            del self._tail[:extra]
+            self._dropped += extra
+
+
+async def readable(fd: int) -> None:
+    """Wait until `fd` can be read, or has ended."""
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(fd, lambda: None if ready.done() else ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(fd)
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    env: dict[str, str],
+    stdin: int = subprocess.DEVNULL,
+    stdout: int = subprocess.PIPE,
+    pass_fds: Sequence[int] = (),
+    timeout: float | None = None,
+    on_output: OnOutput | None = None,
+    keep_output: bool = True,
+    adopt: Callable[[int], None] = os.close,
+    started: Callable[[int], None] = lambda pid: None,
+) -> Finished:
+    """Run a program until it ends.
+
+    It gets a session of its own. When `timeout` strikes, or the caller is cancelled, its session and all its
+    descendants are killed. Children that it leaves running are let be.
+
+    Args:
+        stdout: A descriptor, or PIPE to collect it.
+        adopt: Given each pipe that a child which goes on still holds; closing it would end that child.
+        started: Told the process id.
+
+    Raises:
+        TimeoutError: it took longer than `timeout`.
+    """
+    process = subprocess.Popen(
+        argv,
+        env=env,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        pass_fds=pass_fds,
+        start_new_session=True,
+    )
+    started(process.pid)
+    loop = asyncio.get_running_loop()
+    kept: dict[Stream, Kept] = {"stdout": Kept(), "stderr": Kept()}
+    pumps: list[_Pump] = []
+    for pipe, stream in _pipes(process):
+        keep = kept[stream].add if keep_output else None
+        pumps.append(_Pump(os.dup(pipe.fileno()), stream, keep, on_output, adopt))
+        pipe.close()
+    pidfd = os.pidfd_open(process.pid)
+    try:
+        async with asyncio.timeout(timeout), asyncio.TaskGroup() as group:
+            for pump in pumps:
+                group.create_task(pump.run())
+            await readable(pidfd)
+            for pump in pumps:
+                loop.call_later(GRACE, pump.end)
+    except BaseException:
+        await asyncio.shield(_kill(process.pid, pidfd))
+        raise
+    finally:
+        code = process.wait()
+        os.close(pidfd)
+    return Finished(code if code >= 0 else 128 - code, kept["stdout"].bytes(), kept["stderr"].bytes())
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> Iterator[tuple[IO[bytes], Stream]]:
+    if process.stdout is not None:
+        yield process.stdout, "stdout"
+    if process.stderr is not None:
+        yield process.stderr, "stderr"
+
+
+class _Pump:
+    """Reads a pipe to its end, or until the program ended and only its children hold the pipe."""
+
+    def __init__(
+        self,
+        fd: int,
+        stream: Stream,
+        keep: Callable[[bytes], None] | None,
+        on_output: OnOutput | None,
+        adopt: Callable[[int], None],
+    ) -> None:
+        self._fd = fd
+        self._stream = stream
+        self._keep = keep
+        self._on_output = on_output
+        self._adopt = adopt
+        self._ended = False
+        self._woken = asyncio.Event()
+        os.set_blocking(fd, False)
+
+    def end(self) -> None:
+        """The program ended a while ago: take what the pipe holds, and leave."""
+        self._ended = True
+        self._woken.set()
+
+    async def run(self) -> None:
+        try:
+            while await self._step():
+                pass
+        finally:
+            os.close(self._fd)
+
+    async def _step(self) -> bool:
+        last = self._ended
+        try:
+            piece = os.read(self._fd, _PIECE)
+        except BlockingIOError:
+            if not last:
+                await self._wait()
+                return True
+            piece = b""
+            self._adopt(os.dup(self._fd))
+        else:
+            if piece and last:  # a pipe holds no more than a piece, so what follows was printed later
+                self._adopt(os.dup(self._fd))
+        if piece and self._keep:
+            self._keep(piece)
+        if piece and self._on_output:
+            await self._on_output(piece, self._stream)
+        return bool(piece) and not last
+
+    async def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._fd, self._woken.set)
+        try:
+            await self._woken.wait()
+        finally:
+            loop.remove_reader(self._fd)
+            self._woken.clear()
+
+
+async def _kill(pid: int, pidfd: int) -> None:
+    """End the session and all descendants of a program, and wait for it."""
+    await asyncio.to_thread(_kill_session, pid)
+    await readable(pidfd)
+
+
+def _kill_session(root: int) -> None:
+    """Kill what runs in the session of `root` or descends from it, and have `root` end.
+
+    `root` is nsenter, which ends when its child does. Were it killed, nobody would reap the child, and the
+    machine's first process could not end (pid_namespaces(7)). It stops itself along with its child, so it is
+    woken at last.
+    """
+    stopped: set[int] = set()
+    while fresh := _session(root) - stopped:  # what is stopped can start no more
+        signal_all(fresh, signal.SIGSTOP)
+        stopped |= fresh
+    signal_all(stopped, signal.SIGKILL)
+    signal_all([root], signal.SIGCONT)
+    if not stopped:  # not yet in the machine
+        signal_all([root], signal.SIGKILL)
+        signal_all(_session(root), signal.SIGKILL)
+
+
+def _session(root: int) -> set[int]:
+    """All but `root` itself."""
+    found = set()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        found = {child.pid for child in psutil.Process(root).children(recursive=True)}
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError):
+            if os.getsid(pid) == root:
+                found.add(pid)
+    return found - {root}
+
+
+def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    """Send a signal to each that is still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def discard(fd: int) -> bool:
+    """Read and forget what a pipe holds; whether more may come."""
+    with contextlib.suppress(BlockingIOError):
+        return bool(os.read(fd, _PIECE))
+    return True

@@ -1,0 +1,184 @@
+"""One engine's machines: their directory, their users and their end.
+
+Everything lies under one directory, named by chance and held by a lock for as long as this process lives, so
+that a later process knows what a crash left (`sweep`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import re
+from pathlib import Path
+
+from workbench import places
+from workbench.images.rootfs import rootfs_of
+from workbench.machines.bubblewrap.base import Base, host_tools, rootfs_base, session_layer
+from workbench.machines.bubblewrap.ground import Ground
+from workbench.machines.bubblewrap.home import Home, abandoned
+from workbench.machines.bubblewrap.launch import Spec
+from workbench.machines.bubblewrap.machine import BubblewrapMachine, start_machine
+from workbench.machines.bubblewrap.namespace import Mode
+from workbench.machines.bubblewrap.programs import find_programs
+from workbench.machines.bubblewrap.state import BubblewrapState
+from workbench.machines.machine import MachineError
+
+LABEL = "bubblewrap: namespaces, not a VM"
+_HOSTNAME_LIMIT = 63
+
+
+def default_root() -> Path:
+    """Where session directories are made."""
+    return places.state_dir() / "machines"
+
+
+class BubblewrapSession:
+    """Makes machines, and ends them all. Use it in one event loop."""
+
+    def __init__(self, root: Path | None = None, cache: Path | None = None) -> None:
+        """Make the directory and the users. Takes 20 to 40 ms.
+
+        Args:
+            root: Where to make the session's directory; `default_root()` when None.
+            cache: Where unpacked images are kept; the user's cache directory when None.
+
+        Raises:
+            MachineError: a program is missing, or the host does not allow it.
+        """
+        programs = find_programs()
+        try:
+            home = Home(root or default_root())
+        except OSError as error:
+            raise MachineError(
+                f"{error.filename}: {error.strerror}", "choose another XDG_STATE_HOME"
+            ) from None
+        try:
+            self._ground = Ground(home, programs)
+        except BaseException:
+            home.remove()
+            raise
+        self._cache = cache or places.cache_dir() / "images"
+        self._host: Base | None = None
+        self._making_host = asyncio.Lock()
+        self._layers: dict[str, Path] = {}
+        self._machines: dict[str, BubblewrapMachine] = {}
+        atexit.register(self._ground.close)
+
+    @property
+    def path(self) -> Path:
+        """The session's directory."""
+        return self._ground.path
+
+    @property
+    def mode(self) -> Mode:
+        """Which users machines have."""
+        return self._ground.users.mode
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What it cannot enforce or do here, one line each."""
+        always = (
+            "CPU, memory and disk limits are not enforced",
+            "a public network is the host's own: its ports, and what listens on its loopback",
+            "no network allowlist",
+            "states keep files, not running processes",
+        )
+        if self.mode != "single":
+            return always
+        return (
+            *always,
+            f"machines have no user but root, so chown, su and some packages fail: {self._ground.users.why}",
+        )
+
+    async def host_tools(self) -> Base:
+        """The base of this host's own tools, made once."""
+        async with self._making_host:
+            if self._host is None:
+                directory = self._ground.new_directory("b")
+                self._host = await asyncio.to_thread(host_tools, directory, root=self.mode == "root")
+        return self._host
+
+    async def image(self, reference: str) -> Base:
+        """The base of an image: a root directory, or an archive that is unpacked once.
+
+        Raises:
+            workbench.images.errors.ImageError: it is none.
+            MachineError: machines cannot stand on it.
+        """
+        found = await rootfs_of(reference, self._cache, prefix=self._ground.as_owner)
+        config = found.config
+        return rootfs_base(
+            found.path, env=config.env, workdir=config.workdir, user=config.user, key=found.key, keep=found
+        )
+
+    async def create(
+        self,
+        name: str,
+        base: Base,
+        *,
+        hostname: str = "machine",
+        network: bool = True,
+        env: dict[str, str] | None = None,
+        workdir: str = "",
+        user: str = "",
+    ) -> BubblewrapMachine:
+        """A new machine. Takes about 10 ms.
+
+        Args:
+            name: Unique in the session.
+            hostname: Made fit for one where it is not.
+            network: The host's network; else none.
+            env: Over the image's own variables.
+            workdir: Made if missing; the image's own when empty.
+            user: The image's own when empty.
+
+        Raises:
+            MachineError: the name is taken, or the kernel refuses the machine.
+        """
+        host = _hostname(hostname)
+        spec = Spec(
+            base=base,
+            session_layer=self._session_layer(host),
+            hostname=host,
+            network=network,
+            env=env or {},
+            workdir=workdir or base.workdir,
+            user=user or base.user,
+        )
+        return await self._start(name, spec, None)
+
+    def sweep(self) -> list[Path]:
+        """Remove, in the background, what sessions beside this one left whose process is gone.
+
+        Returns:
+            Their directories.
+        """
+        left = abandoned(self.path.parent)
+        self._ground.remove(*left)
+        return left
+
+    async def close(self) -> None:
+        """Delete every machine and the directory. Idempotent."""
+        await asyncio.gather(*(machine.delete() for machine in self._machines.values()))
+        self._machines.clear()
+        await self._ground.drained()
+        await asyncio.to_thread(self._ground.close)
+        atexit.unregister(self._ground.close)
+
+    async def _start(self, name: str, spec: Spec, parent: BubblewrapState | None) -> BubblewrapMachine:
+        if name in self._machines and self._machines[name].alive:
+            raise MachineError(f"there is a machine {name} already")
+        machine = await start_machine(self._ground, name, spec, parent, self._start)
+        self._machines[name] = machine
+        return machine
+
+    def _session_layer(self, hostname: str) -> Path:
+        if hostname not in self._layers:
+            layer = self._ground.new_directory("l")
+            session_layer(layer, hostname)
+            self._layers[hostname] = layer
+        return self._layers[hostname]
+
+
+def _hostname(wanted: str) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "-", wanted)[:_HOSTNAME_LIMIT].strip("-") or "machine"
