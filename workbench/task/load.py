@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from workbench.task.problem import Problem
-from workbench.task.text import BOM, read_text, reason, shown
+from workbench.task.text import BOM, read_bytes, read_text, reason, shown
 from workbench.task.toml_places import KeyPath, Place, deepest, dotted, key_places, syntax_error_place
 
 CONFIG = TaskPaths.CONFIG_FILENAME
@@ -248,20 +248,22 @@ def _missing_step_files(paths: TaskPaths, config: TaskConfig, step: StepConfig |
     if definition and definition.bundled_tests:
         return
     os_ = definition.config.os if definition else config.environment.os
-    own = paths.discovered_step_test_path_for(step.name, os_) if step else None
-    if own is None and paths.discovered_test_path_for(os_) is None:
-        test = paths.step_test_path_for(step.name, os_) if step else paths.test_path_for(os_)
-        name = shown(test.relative_to(root))
-        if test.exists():
-            yield Problem(name, "not-a-file", "error", "it is not a regular file", "put the script there")
-        else:
-            message = "the test script is missing, so nothing can be verified"
-            yield Problem(name, "missing-file", "error", message, f"add {name}")
+    script = paths.discovered_step_test_path_for(step.name, os_) if step else None
+    script = script or paths.discovered_test_path_for(os_)
+    if script is None:
+        script = paths.step_test_path_for(step.name, os_) if step else paths.test_path_for(os_)
+        name = shown(script.relative_to(root))
+        message = "the test script is missing, so nothing can be verified"
+        yield Problem(name, "missing-file", "error", message, f"add {name}")
+    elif isinstance(unread := read_bytes(script, shown(script.relative_to(root))), Problem):
+        yield unread
 
 
 def _harbor_refusal(root: Path) -> list[Problem]:
     try:
-        Task(root)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # told already
+            Task(root)
     except Exception as error:  # any refusal of Harbor's is the author's to know
         return [_refused(root, error)]
     return []

@@ -23,8 +23,8 @@ def reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def read_text(file: Path, name: str) -> str | Problem:
-    """The text of `file`, a byte-order mark included, or why there is none.
+def read_bytes(file: Path, name: str) -> bytes | Problem:
+    """What `file` holds, or why it cannot be read. A pipe or device is not waited for.
 
     Args:
         name: The path to show in a problem.
@@ -34,24 +34,25 @@ def read_text(file: Path, name: str) -> str | Problem:
         if not stat.S_ISREG(mode):
             kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
             return Problem(name, "not-a-file", "error", f"it is {kind}", "put a regular file in its place")
-        data = file.read_bytes()
+        return file.read_bytes()
     except FileNotFoundError:
         hint = "its target does not exist; correct the link" if file.is_symlink() else f"add {name}"
         return Problem(name, "missing-file", "error", "the file does not exist", hint)
     except (OSError, ValueError) as error:
-        return Problem(
-            name, "unreadable-file", "error", f"cannot read it: {reason(error)}", "check its permissions"
-        )
+        message = f"cannot read it: {reason(error)}"
+        return Problem(name, "unreadable-file", "error", message, "check its permissions")
+
+
+def read_text(file: Path, name: str) -> str | Problem:
+    """The text of `file`, a byte-order mark included, or why there is none; see `read_bytes`."""
+    data = read_bytes(file, name)
+    if isinstance(data, Problem):
+        return data
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line, column = place_at(data[: error.start].decode("utf-8"), error.start)
+        sound = data[: error.start].decode("utf-8")
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8, so Harbor cannot read the file"
         return Problem(
-            name,
-            "not-utf-8",
-            "error",
-            f"byte 0x{data[error.start]:02x} is not UTF-8, so Harbor cannot read the file",
-            "save the file as UTF-8",
-            line,
-            column,
+            name, "not-utf-8", "error", message, "save the file as UTF-8", *place_at(sound, len(sound))
         )
