@@ -57,15 +57,12 @@ def print_task(out: Console, task: TaskView) -> None:
 
 
 def print_verdict(out: Console, task: TaskView) -> None:
-    """One line: the task, its verdict, how many cases held, and why."""
-    verdict = task.verdict
-    counted = f" ({verdict.held} of {verdict.total} cases as they must)" if verdict else ""
+    """One line: the task, its verdict and why, and how many cases hold where not all do."""
     style = _COLOURS[exit_code(task)]
-    out.print(
-        Text.assemble(
-            (f"{plain(task.name)}: ", "bold"), (word(task), style), counted, "  ", plain(reason(task))
-        )
-    )
+    line = Text.assemble((f"{plain(task.name)}: ", "bold"), (word(task), style), f"  {plain(reason(task))}")
+    if task.verdict and not task.unreadable and task.verdict.kind != "holds":
+        line.append(f" ({task.verdict.held} of {task.verdict.total} cases hold)")
+    out.print(line)
 
 
 def _heading(task: TaskView) -> Text:
