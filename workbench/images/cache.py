@@ -12,8 +12,8 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -73,7 +73,7 @@ class Cache:
         nothing stays.
         """
         while (hold := self.hold(name)) is None:
-            with await self._making(name):
+            async with making(self.directory / f"{name}.lock"):
                 path, new = self.directory / name, self.directory / f"{name}.new"
                 if path.exists():
                     continue
@@ -91,7 +91,7 @@ class Cache:
         """Remove what makers that died left behind; returns the names."""
         swept = []
         for new in self.directory.glob("*.new"):
-            with contextlib.suppress(BlockingIOError), self._lock(new.stem):
+            with contextlib.suppress(BlockingIOError), locked(self.directory / f"{new.stem}.lock"):
                 self._remove(new)
                 swept.append(new.stem)
         return swept
@@ -99,7 +99,7 @@ class Cache:
     def remove(self, name: str) -> bool:
         """Remove a thing; False when it is missing, or in use here or elsewhere."""
         path, gone = self.directory / name, self.directory / f"{name}.new"
-        with contextlib.suppress(FileNotFoundError, BlockingIOError), self._lock(name):
+        with contextlib.suppress(FileNotFoundError, BlockingIOError), locked(self.directory / f"{name}.lock"):
             descriptor = os.open(path, _DIRECTORY)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -131,27 +131,33 @@ class Cache:
             os.close(descriptor)
         return False
 
-    async def _making(self, name: str) -> AbstractContextManager[None]:
-        while True:
-            with contextlib.suppress(BlockingIOError):
-                return self._lock(name)
-            await asyncio.sleep(_POLL)
 
-    def _lock(self, name: str) -> AbstractContextManager[None]:
-        """The right to make or remove `name`.
+@asynccontextmanager
+async def making(path: Path) -> AsyncIterator[None]:
+    """Waits for the lock at `path`, then holds it; the file is gone when nobody has it."""
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            lock = locked(path)
+            break
+        await asyncio.sleep(_POLL)
+    with lock:
+        yield
 
-        Raises:
-            BlockingIOError: someone else has it.
-        """
-        path = self.directory / f"{name}.lock"
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _is(descriptor, path):
-                    return _locked(path, os.dup(descriptor))
-            finally:
-                os.close(descriptor)
+
+def locked(path: Path) -> AbstractContextManager[None]:
+    """Takes the lock at `path`, to be given up on leaving the context.
+
+    Raises:
+        BlockingIOError: someone else has it.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is(descriptor, path):
+                return _locked(path, os.dup(descriptor))
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager

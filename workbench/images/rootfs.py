@@ -72,9 +72,8 @@ async def rootfs_of(reference: str, cache: Path, *, prefix: tuple[str, ...] = ()
     if not stat.S_ISREG(mode):
         raise ImageError(f"{path} is neither a directory nor an archive")
     try:
-        digest = await asyncio.to_thread(file_digest, path.resolve())
-        store = _store(cache, prefix)
-        key = f"{digest[:32]}-{_owners(prefix)}"
+        store = rootfs_cache(cache, prefix)
+        key = f"{await _content(path.resolve(), cache)}-{_owners(prefix)}"
         hold = await store.get(key, lambda new: _unpack(path, new, prefix))
     except OSError as error:
         raise ImageError(f"{error.filename or path}: {error.strerror or error}") from None
@@ -84,16 +83,25 @@ async def rootfs_of(reference: str, cache: Path, *, prefix: tuple[str, ...] = ()
 
 def sweep_rootfs(cache: Path, prefix: tuple[str, ...] = ()) -> list[str]:
     """Remove what unpacking that was killed left behind; called once when the engine starts."""
-    return _store(cache, prefix).sweep()
+    return rootfs_cache(cache, prefix).sweep()
 
 
-def _store(cache: Path, prefix: tuple[str, ...]) -> Cache:
+def rootfs_cache(cache: Path, prefix: tuple[str, ...]) -> Cache:
+    """The unpacked file systems below `cache`."""
+
     def remove(tree: Path) -> None:
         if prefix:  # files of other owners can only be removed where their owners exist
             subprocess.run([*prefix, "rm", "-rf", "--", tree], check=True, capture_output=True)
         remove_tree(tree)
 
     return Cache(cache / "rootfs", remove)
+
+
+async def _content(archive: Path, cache: Path) -> str:
+    """Names what is in an archive; those the store made are named so already."""
+    if archive.parent.parent == (cache / "archives").resolve():
+        return archive.parent.name
+    return (await asyncio.to_thread(file_digest, archive))[:32]
 
 
 def _owners(prefix: tuple[str, ...]) -> str:

@@ -163,10 +163,16 @@ def _times(info: tarfile.TarInfo) -> tuple[int, int]:
     return nanoseconds, nanoseconds
 
 
+def bound_memory() -> None:
+    """Keep this process from taking more memory than an honest archive needs; macOS knows no such limit."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+
+
 def main(arguments: list[str]) -> int:
     """The program; returns its exit code."""
     archive, target = arguments
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+    bound_memory()
     os.umask(0o022)
     try:
         config = unpack(Path(archive), Path(target))

@@ -1,0 +1,83 @@
+"""What happens while an image is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+
+class _BuildEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="build", omit_defaults=True):
+    pass
+
+
+class BuildStarted(_BuildEvent, frozen=True, kw_only=True, tag="started"):
+    """A build has begun; the image before it still serves."""
+
+    builder: str
+    """Name and version, such as `buildah 1.39.3`."""
+    why: str
+    """Such as "environment/app.py changed"."""
+
+
+class StepStarted(_BuildEvent, frozen=True, kw_only=True, tag="step-started"):
+    """The builder came to an instruction. Steps of stages that are built side by side may overlap."""
+
+    step: int
+    """Counts from 1 through the whole build."""
+    text: str
+    """The instruction."""
+    line: int | None = None
+    """Where it stands in the Dockerfile, 1-based; None for the builder's own work."""
+
+
+class StepOutput(_BuildEvent, frozen=True, kw_only=True, tag="step-output"):
+    """What a step printed: whole lines, newlines included, or a piece of a long one."""
+
+    step: int
+    """0 for what belongs to none."""
+    text: str
+
+
+class StepDone(_BuildEvent, frozen=True, kw_only=True, tag="step-done"):
+    """A step is over."""
+
+    step: int
+    seconds: float
+    cached: bool = False
+    """The layer of an earlier build was used again."""
+
+
+class BuildFailed(_BuildEvent, frozen=True, kw_only=True, tag="failed"):
+    """No image came of it; the last good one, if any, still serves."""
+
+    message: str
+    hint: str = ""
+    line: int | None = None
+    """Where the failing instruction stands in the Dockerfile."""
+    instruction: str = ""
+
+
+class BuildCancelled(_BuildEvent, frozen=True, kw_only=True, tag="cancelled"):
+    """It was ended from outside, usually by the next save."""
+
+
+class ImageReady(_BuildEvent, frozen=True, kw_only=True, tag="ready"):
+    """There is an image for the files as they are."""
+
+    key: str
+    """Names what it was built from."""
+    result: str
+    """Names what is in it; the same as before means that nothing needs to boot."""
+    archive: str
+    """Path of the archive."""
+    seconds: float
+    """What building and exporting took; 0 when an earlier build's was still there."""
+    same: bool = False
+    """It holds the same as the image before."""
+
+
+type BuildEvent = (
+    BuildStarted | StepStarted | StepOutput | StepDone | BuildFailed | BuildCancelled | ImageReady
+)
+type OnBuildEvent = Callable[[BuildEvent], None]

@@ -1,0 +1,173 @@
+"""One directory's image, kept up with its files; the last good one is kept while there is no better."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from workbench.images.archive import host_architecture
+from workbench.images.build_events import (
+    BuildCancelled,
+    BuildFailed,
+    BuildStarted,
+    ImageReady,
+    OnBuildEvent,
+)
+from workbench.images.builder import Builder, BuildError, BuildRequest
+from workbench.images.context import context_files, stage
+from workbench.images.dockerfile import Dockerfile, read_dockerfile
+from workbench.images.errors import ImageError
+from workbench.images.flatten import result_key, write_flat
+from workbench.images.inputs import Inputs, changes
+from workbench.images.store import BuildRecord, BuiltImage, ImageStore
+from workbench.images.unpack import unwritable
+
+_TRIES = 5
+"""Builds in a row whose files changed under them before that is called an error."""
+
+
+class ImageKeeper:
+    """The image of one directory with a Dockerfile, such as `environment/` or `tests/`.
+
+    `current` serves while a new one is built, and goes on serving when that fails.
+    """
+
+    def __init__(
+        self,
+        context: Path,
+        store: ImageStore,
+        builder: Builder,
+        *,
+        emit: OnBuildEvent = lambda event: None,
+        args: Mapping[str, str] | None = None,
+    ) -> None:
+        self.context = context
+        self.current: BuiltImage | None = store.last(context)
+        """The last good image, from an earlier engine at first."""
+        self.failure: ImageError | None = None
+        """Why the newest build gave none; None when it did."""
+        self._store = store
+        self._builder = builder
+        self._emit = emit
+        self._args = dict(args or {})
+        self._turn = asyncio.Lock()
+
+    async def stale(self) -> str:
+        """Why `current` no longer is what the files say, in one line; empty when it is.
+
+        Raises:
+            ImageError: the files cannot be read.
+        """
+        inputs, _ = await self._inputs()
+        return self._why(inputs)
+
+    async def ensure(self, timeout: float | None = None) -> BuiltImage:
+        """The image of the files as they are now, built if there is none.
+
+        One at a time: a second caller waits for the first and then looks again. Cancelling ends the build.
+
+        Args:
+            timeout: Seconds the build may take, `build_timeout_sec` of the task.
+
+        Raises:
+            BuildError: the build failed or took too long. `current` still is the last good image.
+            ImageError: the files or the store cannot be read or written.
+        """
+        async with self._turn:
+            try:
+                try:
+                    image, seconds = await self._ensure(timeout)
+                except OSError as error:
+                    raise unwritable(self._store.directory, error) from None
+            except asyncio.CancelledError:
+                self._emit(BuildCancelled())
+                raise
+            except ImageError as error:
+                self.failure = error
+                line, instruction = getattr(error, "line", None), getattr(error, "instruction", "")
+                self._emit(
+                    BuildFailed(message=str(error), hint=error.hint, line=line, instruction=instruction)
+                )
+                raise
+            self.failure = None
+            before, self.current = self.current, image
+            if before is None or before.key != image.key:
+                self._store.remember(self.context, image.key)
+                self._emit(
+                    ImageReady(
+                        key=image.key,
+                        result=image.result,
+                        archive=str(image.archive),
+                        seconds=seconds,
+                        same=before is not None and before.result == image.result,
+                    )
+                )
+            return image
+
+    async def _ensure(self, timeout: float | None) -> tuple[BuiltImage, float]:
+        for _ in range(_TRIES):
+            inputs, dockerfile = await self._inputs()
+            async with self._store.building(inputs.key):
+                if found := self._store.find(inputs.key):
+                    return found, 0.0
+                since = time.monotonic()
+                self._emit(BuildStarted(builder=inputs.builder, why=self._why(inputs)))
+                if image := await self._build(inputs, dockerfile, timeout):
+                    return image, time.monotonic() - since
+        raise ImageError(f"{self.context} changes faster than it can be built", "pause what writes there")
+
+    async def _build(
+        self, inputs: Inputs, dockerfile: Dockerfile, timeout: float | None
+    ) -> BuiltImage | None:
+        """Build and keep the image.
+
+        Returns:
+            None when the files changed meanwhile, so that nobody knows which are in it.
+        """
+        since, started_at = time.monotonic(), time.time()
+        context = self.context.resolve()
+        if self._builder.believes_times:
+            context = await asyncio.to_thread(stage, context, self._store.staging(context))
+        request = BuildRequest(context, dockerfile, self._store.staging(self.context).name, self._args)
+        try:
+            async with asyncio.timeout(timeout):
+                built = await self._builder.build(request, self._emit)
+        except TimeoutError:
+            raise BuildError(
+                f"the build took longer than {timeout:g} s",
+                "raise [environment].build_timeout_sec in task.toml",
+            ) from None
+        after, _ = await self._inputs()
+        if after.files != inputs.files:
+            return None
+        record = BuildRecord(
+            # Images that had to be fetched have their digest only now.
+            key=after.key,
+            result=result_key(built.diff_ids, built.config),
+            context=str(self.context),
+            inputs=after,
+            built_at=started_at,
+            seconds=time.monotonic() - since,
+            steps=built.steps,
+            warnings=built.warnings,
+        )
+
+        async def export(path: Path) -> None:
+            async with self._builder.flat_tar(built.id) as argv:
+                await write_flat(argv, path, built.config, built.architecture)
+
+        return await self._store.add(record, export)
+
+    async def _inputs(self) -> tuple[Inputs, Dockerfile]:
+        files = await asyncio.to_thread(context_files, self.context)
+        dockerfile = read_dockerfile(self.context / "Dockerfile")
+        bases = {name: await self._builder.digest(name) for name in dockerfile.images(self._args)}
+        builder = f"{self._builder.name} {self._builder.version}"
+        return Inputs(builder, f"linux/{host_architecture()}", files, bases, self._args), dockerfile
+
+    def _why(self, inputs: Inputs) -> str:
+        if self.current is None:
+            return "there is no image yet"
+        return changes(self.current.record.inputs, inputs, self.context.name)

@@ -1,0 +1,252 @@
+"""Where images are kept: archives by what is in them, builds by what went in, and unpacked file systems."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from workbench.images.cache import Cache, Hold, making
+from workbench.images.inputs import Inputs
+from workbench.images.progress import StepRecord
+from workbench.images.rootfs import rootfs_cache
+
+BUDGET = 20 << 30
+"""Bytes kept when nothing else is said."""
+_ARCHIVE = "image.tar"
+
+
+class BuildRecord(msgspec.Struct, frozen=True):
+    """One build: what it came to, and from what."""
+
+    key: str
+    result: str
+    context: str
+    """The directory it was built from."""
+    inputs: Inputs
+    built_at: float
+    """Unix seconds."""
+    seconds: float
+    steps: tuple[StepRecord, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class BuiltImage:
+    """An image ready to boot. Its archive is not removed while this object lives."""
+
+    def __init__(self, record: BuildRecord, hold: Hold) -> None:
+        self.record = record
+        self._hold = hold
+
+    @property
+    def key(self) -> str:
+        """Names what it was built from."""
+        return self.record.key
+
+    @property
+    def result(self) -> str:
+        """Names what is in it: two builds with one result boot the same machine."""
+        return self.record.result
+
+    @property
+    def archive(self) -> Path:
+        """A docker-archive of one layer; never rewrite it, machines share its blocks."""
+        return self._hold.path / _ARCHIVE
+
+    def release(self) -> None:
+        """Let the store remove it. Idempotent; dropping the object does the same."""
+        self._hold.release()
+
+
+class StoredImage(msgspec.Struct, frozen=True):
+    """One thing in the store, for a person to read."""
+
+    name: str
+    kind: Literal["archive", "rootfs"]
+    size: int
+    """Bytes on the disk."""
+    made_at: float
+    used_at: float
+    contexts: tuple[str, ...]
+    """Directories it was built from; empty for what came from an archive."""
+    in_use: bool
+
+
+class ImageStore:
+    """The store below one directory, shared by all workbenches of a user."""
+
+    def __init__(self, directory: Path, budget: int = BUDGET, prefix: tuple[str, ...] = ()) -> None:
+        """
+        Args:
+            directory: Made if missing; nothing else is written.
+            budget: Bytes that archives and file systems may take.
+            prefix: As for `rootfs_of`, which removes what that unpacked.
+        """
+        self.directory = directory
+        self.budget = budget
+        self._archives = Cache(directory / "archives")
+        self._rootfs = rootfs_cache(directory, prefix)
+        self._builds = directory / "builds"
+        self._contexts = directory / "contexts"
+        for path in (self._builds, self._contexts):
+            path.mkdir(exist_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what was being made when its maker died."""
+        self._archives.sweep()
+        self._rootfs.sweep()
+        for left in (*self._builds.glob("*.new"), *self._contexts.glob("*.new")):
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - left.stat().st_mtime > 60:  # written at once, so nobody's any more
+                    left.unlink()
+
+    @asynccontextmanager
+    async def building(self, key: str) -> AsyncIterator[None]:
+        """Held while the image of `key` is built, so that others wait for it rather than build it too."""
+        async with making(self._builds / f"{key}.lock"):
+            yield
+
+    def find(self, key: str) -> BuiltImage | None:
+        """The image built from exactly these inputs, taken into use."""
+        record = _read(self._builds / f"{key}.json", BuildRecord)
+        hold = self._archives.hold(record.result) if record else None
+        return BuiltImage(record, hold) if record and hold else None
+
+    def last(self, context: Path) -> BuiltImage | None:
+        """The image last built from `context`, whatever is in that directory now."""
+        key = _read(self._context_file(context), str)
+        return self.find(key) if key else None
+
+    async def add(self, record: BuildRecord, write: Callable[[Path], Awaitable[object]]) -> BuiltImage:
+        """Keep an image.
+
+        Args:
+            write: Writes the archive to a new file; not called when there is one with the same result.
+        """
+        hold = await self._archives.get(record.result, lambda new: _written(new / _ARCHIVE, write))
+        _write(self._builds / f"{record.key}.json", msgspec.json.encode(record))
+        self.remember(Path(record.context), record.key)
+        return BuiltImage(record, hold)
+
+    def remember(self, context: Path, key: str) -> None:
+        """Note that `key` is the image of `context`."""
+        _write(self._context_file(context), msgspec.json.encode(key))
+
+    def images(self) -> list[StoredImage]:
+        """All that is kept, least recently used first."""
+        contexts: dict[str, set[str]] = {}
+        for path in self._builds.glob("*.json"):
+            if record := _read(path, BuildRecord):
+                contexts.setdefault(record.result, set()).add(record.context)
+        kinds: tuple[tuple[Literal["archive", "rootfs"], Cache], ...] = (
+            ("archive", self._archives),
+            ("rootfs", self._rootfs),
+        )
+        found = []
+        for kind, cache in kinds:
+            for name in cache.names():
+                status = (cache.directory / name).stat()
+                found.append(
+                    StoredImage(
+                        name=name,
+                        kind=kind,
+                        size=_size(cache.directory / name),
+                        made_at=_made(cache.directory / name),
+                        used_at=status.st_mtime,
+                        contexts=tuple(sorted(contexts.get(name.partition("-")[0], ()))),
+                        in_use=cache.in_use(name),
+                    )
+                )
+        return sorted(found, key=lambda image: image.used_at)
+
+    def prune(self, budget: int | None = None, *, dry_run: bool = False) -> list[StoredImage]:
+        """Remove the least recently used until the rest fits; never what is in use.
+
+        Args:
+            budget: Bytes; the store's own when None, 0 for all.
+            dry_run: Only say what would go.
+
+        Returns:
+            What went.
+        """
+        limit = self.budget if budget is None else budget
+        kept = self.images()
+        total = sum(image.size for image in kept)
+        gone = []
+        for image in kept:
+            if total <= limit:
+                break
+            cache = self._archives if image.kind == "archive" else self._rootfs
+            if image.in_use or not (dry_run or cache.remove(image.name)):
+                continue
+            total -= image.size
+            gone.append(image)
+        if not dry_run:
+            self._forget({image.name for image in gone})
+        return gone
+
+    def staging(self, context: Path) -> Path:
+        """Where the context is staged for builders that believe times."""
+        return self._contexts / _name(context)
+
+    def _forget(self, results: set[str]) -> None:
+        for path in self._builds.glob("*.json"):
+            record = _read(path, BuildRecord)
+            if record is None or record.result in results:
+                path.unlink(missing_ok=True)
+
+    def _context_file(self, context: Path) -> Path:
+        return self._contexts / f"{_name(context)}.json"
+
+
+def _name(context: Path) -> str:
+    return hashlib.sha256(os.fsencode(context.resolve())).hexdigest()[:16]
+
+
+async def _written(path: Path, write: Callable[[Path], Awaitable[object]]) -> None:
+    await write(path)
+
+
+def _write(path: Path, text: bytes) -> None:
+    """Replace a small file as a whole."""
+    new = path.with_suffix(f".{os.getpid()}.new")
+    new.write_bytes(text)
+    new.replace(path)
+
+
+def _read[T](path: Path, kind: type[T]) -> T | None:
+    """What is in a small file; None when it is missing or of another release."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def _made(entry: Path) -> float:
+    with contextlib.suppress(FileNotFoundError, StopIteration):
+        return next(os.scandir(entry)).stat(follow_symlinks=False).st_ctime
+    return 0.0
+
+
+def _size(tree: Path) -> int:
+    """Bytes on the disk, hard links counted once."""
+    seen: set[int] = set()
+    total = 0
+    todo = [os.fspath(tree)]
+    while todo:
+        with contextlib.suppress(PermissionError, FileNotFoundError):
+            for entry in os.scandir(todo.pop()):
+                status = entry.stat(follow_symlinks=False)
+                if status.st_ino not in seen:
+                    seen.add(status.st_ino)
+                    total += status.st_blocks * 512
+                if entry.is_dir(follow_symlinks=False):
+                    todo.append(entry.path)
+    return total
