@@ -17,7 +17,7 @@ def rewrite(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text.replace(old, new))
+    beside.write_text(text.replace(old, new, 1))
     beside.chmod(path.stat().st_mode)
     beside.rename(path)
 

@@ -1,0 +1,49 @@
+"""The provider `bubblewrap` in an engine: one session of machines."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from harbor.models.trial.config import EnvironmentConfig
+
+from workbench.engine.provider import NoProviderError
+from workbench.events import ProviderChosen
+from workbench.machines.bubblewrap.session import LABEL, BubblewrapSession
+from workbench.machines.machine import MachineError
+from workbench.task.load import LoadedTask
+from workbench.trials.bubblewrap import use_session
+
+_ENVIRONMENT = "workbench.trials.bubblewrap:BubblewrapEnvironment"
+
+
+class BubblewrapProvider:
+    """Machines as Linux namespaces, all of this engine's."""
+
+    def __init__(self, state: Path, *, asked: bool) -> None:
+        self._root = state / "machines"
+        why = "asked for" if asked else "no microVM boots here"
+        self.chosen = ProviderChosen(name="bubblewrap", label=LABEL, why=why)
+        self._session: BubblewrapSession | None = None
+
+    async def start(self) -> None:
+        try:
+            session = self._session = BubblewrapSession(self._root)
+        except MachineError as error:
+            raise NoProviderError(f"bubblewrap: {error}", error.hint) from None
+        self.chosen = ProviderChosen(
+            name=self.chosen.name, label=LABEL, why=self.chosen.why, limits=session.limits
+        )
+        use_session(session)
+        await asyncio.to_thread(session.sweep)
+
+    async def environment(self, task: LoadedTask) -> EnvironmentConfig:
+        return EnvironmentConfig(import_path=_ENVIRONMENT)
+
+    def notes(self, task: LoadedTask) -> tuple[str, ...]:
+        return ()
+
+    async def close(self) -> None:
+        use_session(None)
+        if self._session is not None:
+            await self._session.close()
