@@ -17,6 +17,9 @@ from workbench.machines.machine import Finished, OnOutput, Stream
 _PIECE = 65536
 OUTPUT_LIMIT = 32 * 1024 * 1024
 """Bytes kept of each stream: the first and the last half of it."""
+_WAKING = 0.02
+UMASK = 0o022
+"""Docker's, whatever the user's own is."""
 GRACE = 0.05
 """Seconds that a command's background children may still print after it ended."""
 
@@ -98,6 +101,7 @@ async def run(
         stderr=subprocess.PIPE,
         pass_fds=pass_fds,
         start_new_session=True,
+        umask=UMASK,
     )
     started(process.pid)
     loop = asyncio.get_running_loop()
@@ -195,7 +199,14 @@ class _Pump:
 async def _kill(pid: int, pidfd: int) -> None:
     """End the session and all descendants of a program, and wait for it."""
     await asyncio.to_thread(_kill_session, pid)
-    await readable(pidfd)
+    while True:
+        # nsenter may hear of its child's stop only now, and stop itself after it was woken.
+        signal_all([pid], signal.SIGCONT)
+        try:
+            async with asyncio.timeout(_WAKING):
+                return await readable(pidfd)
+        except TimeoutError:
+            continue
 
 
 def _kill_session(root: int) -> None:
