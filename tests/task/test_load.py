@@ -200,7 +200,7 @@ def test_a_byte_order_mark(make_task: MakeTask) -> None:
 def test_a_task_toml_that_is_not_utf_8(make_task: MakeTask) -> None:
     [problem] = errors(make_task({"task.toml": b'# a\nsource = "caf\xe9"\n'}))
     assert (problem.rule, problem.where) == ("not-utf-8", "task.toml:2:14")
-    assert problem.message == "byte 0xe9 is not UTF-8, so Harbor cannot read the file"
+    assert problem.message == "byte 0xe9 is not UTF-8, so the file cannot be read"
 
 
 def test_wrong_types_and_values_each_have_a_line(make_task: MakeTask) -> None:

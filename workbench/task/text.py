@@ -52,7 +52,7 @@ def read_text(file: Path, name: str) -> str | Problem:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         sound = data[: error.start].decode("utf-8")
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8, so Harbor cannot read the file"
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8, so the file cannot be read"
         return Problem(
             name, "not-utf-8", "error", message, "save the file as UTF-8", *place_at(sound, len(sound))
         )

@@ -13,6 +13,7 @@ from watchfiles import Change, awatch
 from watchfiles.main import FileChange
 
 from workbench.task.ignored import is_ignored
+from workbench.task.snapshot import Snapshot
 from workbench.task.text import reason
 
 QUIET_MS = 10
@@ -51,7 +52,8 @@ async def watch(task_dir: Path) -> AsyncIterator[Batch]:
             yield Batch(frozenset({"."}), ("the task directory is back",))
             continue
         try:
-            async with aclosing(_changes(task_dir, identity, polling)) as changes:
+            source = _polled(task_dir, identity) if polling else _watched(task_dir, identity)
+            async with aclosing(source) as changes:
                 async for paths in changes:
                     yield Batch(paths)
         except (OSError, RuntimeError) as error:
@@ -59,15 +61,15 @@ async def watch(task_dir: Path) -> AsyncIterator[Batch]:
                 continue
             if polling:
                 raise
-            # inotify's limits: on watches an OSError, on instances watchfiles' own error
+            # Limits of inotify: on watches an OSError, on instances watchfiles' own error. A directory
+            # beneath that may not be read keeps watchfiles from watching any.
             polling = True
-            message = f"no more files can be watched, so the task is read every {POLL_MS} ms"
-            yield Batch(notices=(f"{message} ({str(error).partition(' about ')[0].rstrip('.')})",))
+            text = str(error).partition(" (Error ")[0].partition(" about ")[0]
+            message = f"saves cannot be watched ({text}), so the task is read every {POLL_MS} ms"
+            yield Batch(notices=(message,))
 
 
-async def _changes(
-    root: Path, identity: tuple[int, int], polling: bool
-) -> AsyncGenerator[frozenset[str], None]:
+async def _watched(root: Path, identity: tuple[int, int]) -> AsyncGenerator[frozenset[str], None]:
     """An empty batch once the watches are set, then each batch until the directory is another one."""
     resolved = root.resolve()
     watcher = awatch(
@@ -77,9 +79,6 @@ async def _changes(
         step=QUIET_MS,
         rust_timeout=LOOK_MS,
         yield_on_timeout=True,
-        force_polling=polling,
-        poll_delay_ms=POLL_MS,
-        ignore_permission_denied=True,
     )
     async with aclosing(watcher):
         async with _started(watcher) as first:
@@ -91,6 +90,18 @@ async def _changes(
             if (Change.deleted, str(resolved)) in changes or _identity(root) != identity:
                 return
             changes = await anext(watcher)
+
+
+async def _polled(root: Path, identity: tuple[int, int]) -> AsyncGenerator[frozenset[str], None]:
+    """As `_watched`, by comparing what the directory holds with what it held."""
+    before = (await asyncio.to_thread(Snapshot.of, root)).entries
+    yield frozenset()
+    while _identity(root) == identity:
+        await asyncio.sleep(POLL_MS / 1000)
+        after = (await asyncio.to_thread(Snapshot.of, root)).entries
+        if paths := frozenset(path for path in before | after if before.get(path) != after.get(path)):
+            yield paths
+        before = after
 
 
 @asynccontextmanager
