@@ -6,6 +6,7 @@ In an engine its machines belong to the engine's session (`use_session`). By its
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 from pathlib import Path
 from typing import Any, override
@@ -40,7 +41,7 @@ def current_session() -> BubblewrapSession:
     """
     if _session is None:
         use_session(session := BubblewrapSession())
-        session.sweep()
+        asyncio.get_running_loop().run_in_executor(None, session.sweep)
         return session
     return _session
 

@@ -11,6 +11,7 @@ from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.launch import Running
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TERM = "xterm-256color"
 _ARGUMENT_LIMIT = 100_000
 """Bytes; the kernel takes at most 128 KiB for one argument."""
 
@@ -34,8 +35,9 @@ _FROM_STDIN = 'command=$(cat <&0); exec </dev/null; eval "unset command; $comman
 _SHELL = (
     _BEGIN
     + r"""
-command -v bash >/dev/null && exec bash -i
-exec sh -i
+shell=$(command -v bash || echo /bin/sh)
+[ -n "$1" ] || exec "$shell" -i
+exec su -s "$shell" -- "$1"
 """
 )
 
@@ -79,7 +81,10 @@ def command_words(command: str, cwd: str, env: Mapping[str, str]) -> tuple[list[
     return words, None if text is command else data
 
 
-def shell_words(cwd: str, env: Mapping[str, str]) -> list[str]:
-    """The words that are an interactive shell once inside."""
+def shell_words(cwd: str, env: Mapping[str, str], user: str) -> list[str]:
+    """The words that are an interactive shell once inside, of `user` where that is not empty.
+
+    The machine's `su` looks the user up, as this must not wait for an answer from the machine.
+    """
     exported = [f"{name}={value}" for name, value in env.items() if _NAME.fullmatch(name)]
-    return ["/bin/sh", "-c", _SHELL, "sh", cwd, *exported, "--"]
+    return ["/bin/sh", "-c", _SHELL, "sh", cwd, f"TERM={_TERM}", *exported, "--", user]

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.machines.bubblewrap.home import Home
@@ -47,6 +48,11 @@ class Ground:
         self._removing.add(task)
         task.add_done_callback(self._removing.discard)
 
+    def remove_now(self, paths: Sequence[Path]) -> None:
+        """Remove trees, blocking until they are gone."""
+        if paths:
+            subprocess.run(self._rm(paths), stderr=subprocess.DEVNULL, env={})
+
     async def drained(self) -> None:
         """Wait until everything is removed that was to be."""
         await asyncio.gather(*self._removing, return_exceptions=True)
@@ -54,15 +60,15 @@ class Ground:
     def close(self) -> None:
         """Remove the directory and let go of the users. Blocks for the time that takes. Idempotent."""
         if self.users.owner_fd >= 0:
-            subprocess.run(self._rm([self.path]), stderr=subprocess.DEVNULL, env={})
+            self.remove_now([self.path])
             self.users.close()
         self._home.release()
 
-    async def _remove(self, paths: tuple[Path, ...]) -> None:
+    async def _remove(self, paths: Sequence[Path]) -> None:
         process = await asyncio.create_subprocess_exec(
             *self._rm(paths), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}
         )
         await process.wait()
 
-    def _rm(self, paths: tuple[Path, ...] | list[Path]) -> list[str]:
+    def _rm(self, paths: Sequence[Path]) -> list[str]:
         return [*self.as_owner, "/bin/rm", "-rf", "--", *map(os.fspath, paths)]

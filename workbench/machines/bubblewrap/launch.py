@@ -20,8 +20,8 @@ import msgspec
 
 from workbench.machines.bubblewrap.base import Base
 from workbench.machines.bubblewrap.ground import Ground
-from workbench.machines.bubblewrap.processes import readable
-from workbench.machines.machine import MachineError
+from workbench.machines.bubblewrap.hints import refused
+from workbench.machines.bubblewrap.processes import UMASK, readable, run
 
 _PAGE = 4096
 _FIRST = {
@@ -104,7 +104,7 @@ class Running:
 
     async def ended(self) -> None:
         """Wait for that, and let go of what this process held."""
-        await _wait(self._bwrap)
+        await _reap(self._bwrap)
         self.release()
 
     def release(self) -> None:
@@ -122,10 +122,8 @@ async def launch(ground: Ground, spec: Spec, directory: Path) -> Running:
     Raises:
         MachineError: bwrap or the kernel refuses it.
     """
-    ours, theirs = socket.socketpair()
-    info_read, info_write = os.pipe()
-    ours.setblocking(False)
-    ours.send(b".")
+    line, theirs = socket.socketpair()
+    info, info_write = os.pipe()
     try:
         with theirs:
             bwrap = subprocess.Popen(
@@ -136,32 +134,62 @@ async def launch(ground: Ground, spec: Spec, directory: Path) -> Running:
                 env={},
                 pass_fds=(ground.users.owner_fd, info_write),
                 start_new_session=True,
+                umask=UMASK,
             )
-        os.close(info_write)
-        info_write = -1
-        try:
-            async with asyncio.timeout(_START_TIMEOUT):
-                await readable(ours.fileno())
-            with contextlib.suppress(ConnectionResetError):
-                if ours.recv(1):
-                    assert bwrap.stderr is not None
-                    bwrap.stderr.close()
-                    return Running(bwrap, ours, json.loads(os.read(info_read, _PAGE)))
-            assert bwrap.stderr is not None
-            said = bwrap.stderr.read().decode(errors="replace").strip()
-            raise MachineError(f"the machine did not start: {said or 'bwrap said nothing'}")
-        except BaseException:
-            ours.close()
-            await asyncio.shield(_wait(bwrap))
-            raise
     finally:
-        os.close(info_read)
-        if info_write >= 0:
-            os.close(info_write)
+        os.close(info_write)
+    assert bwrap.stderr is not None
+    try:
+        with bwrap.stderr:
+            async with asyncio.timeout(_START_TIMEOUT):
+                told = await _tell(info)
+                if told and not spec.network:
+                    await _open_low_ports(ground, told["child-pid"])
+                if told and await _echoes(line):
+                    return Running(bwrap, line, told)
+            said = bwrap.stderr.read().decode(errors="replace").strip()
+            raise refused(f"the machine did not start: {said or 'bwrap said nothing'}")
+    except BaseException:
+        line.close()
+        await asyncio.shield(_reap(bwrap))
+        raise
+    finally:
+        os.close(info)
 
 
-async def _wait(bwrap: subprocess.Popen[bytes]) -> None:
-    """Reap bwrap once its machine is gone."""
+async def _tell(info: int) -> dict[str, int]:
+    """What bwrap says of the first process, before it mounts anything; empty if it ended instead."""
+    said = b""
+    while not said.rstrip().endswith(b"}"):
+        await readable(info)
+        piece = os.read(info, _PAGE)
+        if not piece:
+            return {}
+        said += piece
+    told: dict[str, int] = json.loads(said)
+    return told
+
+
+async def _echoes(line: socket.socket) -> bool:
+    """Wait until the first process is `cat`, so that all is mounted; False if it ended instead."""
+    line.setblocking(False)
+    try:
+        line.send(b".")
+        await readable(line.fileno())
+        return line.recv(1) == b"."
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+
+
+async def _open_low_ports(ground: Ground, pid: int) -> None:
+    """Let the machine open ports below 1024 on its own network, as root may in a container."""
+    script = "echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start"
+    enter = [*ground.as_owner, ground.programs.nsenter, f"--net=/proc/{pid}/ns/net", "--"]
+    await run([*enter, "/bin/sh", "-c", script], env={})
+
+
+async def _reap(bwrap: subprocess.Popen[bytes]) -> None:
+    """Wait for bwrap, which ends with its machine."""
     if bwrap.returncode is None:
         pidfd = os.pidfd_open(bwrap.pid)
         try:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from workbench.machines.bubblewrap import transfer
+from workbench.machines.bubblewrap import merge, transfer
 from workbench.machines.bubblewrap.accounts import ROOT, Account, UnknownUserError, find_account
 from workbench.machines.bubblewrap.base import PATH
 from workbench.machines.bubblewrap.census import inhabitants, usage_of
 from workbench.machines.bubblewrap.enter import command_words, entering, shell_words
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.launch import Running, Spec, launch
-from workbench.machines.bubblewrap.processes import discard, run, signal_all
+from workbench.machines.bubblewrap.processes import Stopped, discard, run
 from workbench.machines.bubblewrap.state import BubblewrapState, Start
 from workbench.machines.machine import (
     Finished,
@@ -31,6 +31,7 @@ from workbench.machines.machine import (
 )
 
 _CANNOT_START = 126
+_PYTHON_ENV = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 class BubblewrapMachine:
@@ -162,23 +163,25 @@ class BubblewrapMachine:
             except BaseException:
                 self._ground.remove(copy)
                 raise
-        spec = msgspec.structs.replace(self.spec, layers=(*self.spec.layers, copy))
-        return BubblewrapState(
-            self._ground, spec, copy, self._parent, self._start, had_processes=had_processes
-        )
+        layers = (*self.spec.layers, copy)
+        parent = self._parent
+        if msgspec.structs.replace(self.spec, layers=layers).too_deep():
+            copy = await self._merge(layers)
+            layers, parent = (copy,), None
+        spec = msgspec.structs.replace(self.spec, layers=layers)
+        return BubblewrapState(self._ground, spec, copy, parent, self._start, had_processes=had_processes)
 
     def shell(self, *, user: str | int | None = None) -> HostCommand:
         """An interactive bash (else sh), with the machine's own variables.
 
         Raises:
-            MachineError: `user` is a name other than root's; give its number.
+            MachineDiedError: the machine has ended.
         """
         self._check()
-        account = _known_account(user if user is not None else self.spec.user)
-        if account is None:
-            raise MachineError(f"the shell needs the number of user {user}, not the name")
-        words = shell_words(self.spec.workdir, {**self._variables(account), "TERM": "xterm-256color"})
-        return HostCommand((*entering(self._ground, self._running, account), *words), {})
+        wanted = str(user) if user is not None else self.spec.user
+        other = "" if _known_account(wanted) else wanted
+        words = shell_words(self.spec.workdir, self._variables(ROOT), other)
+        return HostCommand((*entering(self._ground, self._running, ROOT), *words), {})
 
     async def usage(self) -> Usage:
         """What its processes cost now."""
@@ -261,36 +264,49 @@ class BubblewrapMachine:
 
     async def _copy(self, source: Path, target: Path) -> bool:
         """Copy the changes while nothing runs; whether anything did."""
-        stopped, had_processes = await asyncio.to_thread(self._stop_all)
+        stopped = Stopped()
         try:
-            numbers = [str(source / str(number)) for number in range(len(self.spec.base.mounts))]
+            others = await asyncio.to_thread(self._stop_all, stopped)
+            layers = [str(source / str(number)) for number in range(len(self.spec.base.mounts))]
             done = await run(
-                [*self._ground.as_owner, "/bin/cp", "-a", "--reflink=auto", "--", *numbers, str(target)],
+                [*self._ground.as_owner, "/bin/cp", "-a", "--reflink=auto", "--", *layers, str(target)],
                 env={},
             )
         finally:
-            signal_all(stopped, signal.SIGCONT)
+            stopped.wake()
         if done.exit_code:
             raise MachineError(f"keeping the files of {self.name}: {_last_words(done)}")
-        return had_processes
+        return others
 
-    def _stop_all(self) -> tuple[set[int], bool]:
-        """Stop what runs; the processes to wake again, and whether any is not of a command of ours.
+    async def _merge(self, layers: tuple[Path, ...]) -> Path:
+        """One layer in the place of all; the last of them, which is nobody else's, is removed."""
+        merged = self._ground.new_directory("s")
+        try:
+            for number in range(len(self.spec.base.mounts)):
+                words = [sys.executable, "-m", merge.__name__, str(merged / str(number))]
+                words += [str(layer / str(number)) for layer in layers]
+                done = await run([*self._ground.as_owner, *words], env=_PYTHON_ENV)
+                if done.exit_code:
+                    raise MachineError(f"merging the layers of {self.name}: {_last_words(done)}")
+        except BaseException:
+            self._ground.remove(merged)
+            raise
+        finally:
+            self._ground.remove(layers[-1])
+        return merged
 
-        nsenter, outside, stops itself along with the command it waits for, so it is among those to wake.
-        """
-        stopped: set[int] = set()
-        waking: set[int] = set()
+    def _stop_all(self, stopped: Stopped) -> bool:
+        """Stop what runs; whether any of it is not of a command that the engine is running here."""
         others = False
-        while fresh := [p for p in inhabitants(self._running.pid_namespace) if p.pid not in stopped]:
-            fresh = [p for p in fresh if p.pid != self._running.pid]
-            if not fresh:
-                break
-            signal_all([p.pid for p in fresh], signal.SIGSTOP)
-            stopped |= {p.pid for p in fresh}
-            waking |= {p.parent for p in fresh if p.entered}
-            others = others or any(p.session not in self._sessions for p in fresh)
-        return stopped | waking, others
+        while fresh := [
+            process
+            for process in inhabitants(self._running.pid_namespace)
+            if process.pid not in stopped and process.pid != self._running.pid
+        ]:
+            stopped.stop_parents({process.parent for process in fresh if process.entered})
+            stopped.stop({process.pid for process in fresh})
+            others = others or any(process.session not in self._sessions for process in fresh)
+        return others
 
     def _adopt(self, fd: int) -> None:
         """Go on reading what a child in the background prints, so that it does not die of a closed pipe."""

@@ -18,8 +18,8 @@ from typing import Literal
 
 import msgspec
 
+from workbench.machines.bubblewrap.hints import refused
 from workbench.machines.bubblewrap.programs import Programs
-from workbench.machines.machine import MachineError
 
 type Mode = Literal["root", "subuid", "single"]
 """Which users a machine has: those of the host by number (`root`), those that the host set aside for this
@@ -63,7 +63,7 @@ class UserNamespace:
             self._map(owner, uids, gids)
             self.owner_fd = os.open(f"/proc/{owner}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
             guest = self._hold([*self.as_owner, programs.unshare, "--user", "cat"])
-            self._map_guest(guest, sum(m.count for m in uids), sum(m.count for m in gids))
+            self._map_guest(guest, _same(uids), _same(gids))
             self.guest_path = f"/proc/{guest}/ns/user"
         except BaseException:
             self.close()
@@ -108,7 +108,7 @@ class UserNamespace:
         assert process.stderr is not None
         with process.stderr:
             if not ours.recv(1):
-                raise _refused(process.stderr.read().decode(errors="replace").strip())
+                raise refused(process.stderr.read().decode(errors="replace").strip())
         return process.pid
 
     def _map(self, pid: int, uids: list[Mapping], gids: list[Mapping]) -> None:
@@ -117,7 +117,7 @@ class UserNamespace:
                 words = [word for line in lines for word in str(line).split()]
                 made = subprocess.run([str(program), str(pid), *words], capture_output=True, text=True)
                 if made.returncode:
-                    raise MachineError(made.stderr.strip() or f"{program} ended with {made.returncode}")
+                    raise refused(made.stderr.strip() or f"{program} ended with {made.returncode}")
             return
         try:
             if self.mode == "single":
@@ -125,12 +125,12 @@ class UserNamespace:
             Path(f"/proc/{pid}/uid_map").write_text("\n".join(map(str, uids)))
             Path(f"/proc/{pid}/gid_map").write_text("\n".join(map(str, gids)))
         except OSError as error:
-            raise _refused(f"setting up the users of a namespace: {error.strerror}") from None
+            raise refused(f"setting up the users of a namespace: {error.strerror}") from None
 
-    def _map_guest(self, pid: int, uids: int, gids: int) -> None:
+    def _map_guest(self, pid: int, uids: list[Mapping], gids: list[Mapping]) -> None:
         closed = " ".join(f"/proc/sys/user/max_{kind}_namespaces" for kind in _KINDS)
         steps = (
-            (self.as_owner, f"echo 0 0 {uids} >/proc/{pid}/uid_map && echo 0 0 {gids} >/proc/{pid}/gid_map"),
+            (self.as_owner, f"{_write(uids)} >/proc/{pid}/uid_map && {_write(gids)} >/proc/{pid}/gid_map"),
             (
                 (self._programs.nsenter, "--preserve-credentials", f"--user=/proc/{pid}/ns/user", "--"),
                 f"for limit in {closed}; do [ ! -e $limit ] || echo 0 >$limit || exit 1; done",
@@ -139,17 +139,16 @@ class UserNamespace:
         for prefix, script in steps:
             done = subprocess.run([*prefix, "/bin/sh", "-c", script], capture_output=True, text=True, env={})
             if done.returncode:
-                raise _refused(done.stderr.strip())
+                raise refused(done.stderr.strip())
 
 
 def plan(programs: Programs) -> tuple[Mode, list[Mapping], list[Mapping], str]:
     """Which users machines can have here, the maps for that, and what keeps better ones away."""
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
-        count = min(_mapped("uid"), _mapped("gid"), USERS)
-        if count > 1:
-            same = [Mapping(0, 0, count)]
-            return "root", same, same, ""
+        own_uids, own_gids = _own("uid"), _own("gid")
+        if sum(line.count for line in own_uids) > 1 and sum(line.count for line in own_gids) > 1:
+            return "root", own_uids, own_gids, ""
         return "single", [Mapping(0, 0, 1)], [Mapping(0, 0, 1)], "this container has a single user"
     uids, gids = _set_aside("/etc/subuid", uid), _set_aside("/etc/subgid", uid)
     name = _name(uid)
@@ -166,14 +165,24 @@ def plan(programs: Programs) -> tuple[Mode, list[Mapping], list[Mapping], str]:
     return "single", [Mapping(0, uid, 1)], [Mapping(0, gid, 1)], why
 
 
-def _mapped(kind: Literal["uid", "gid"]) -> int:
-    """How many ids from 0 on this process's own namespace has."""
-    end = 0
+def _own(kind: Literal["uid", "gid"]) -> list[Mapping]:
+    """The ids of this process's own namespace, each as itself."""
+    lines = []
     for line in Path(f"/proc/self/{kind}_map").read_text().splitlines():
         inside, _, count = map(int, line.split())
-        if inside == end:
-            end += count
-    return end
+        if inside < USERS:
+            lines.append(Mapping(inside, inside, min(count, USERS - inside)))
+    return lines
+
+
+def _same(lines: list[Mapping]) -> list[Mapping]:
+    """These ids as themselves. Line by line, since none may span two lines of the parent's map."""
+    return [Mapping(line.inside, line.inside, line.count) for line in lines]
+
+
+def _write(lines: list[Mapping]) -> str:
+    """A shell command that prints a map by a single write(2), as the kernel demands."""
+    return "printf '%s\\n' " + " ".join(f"'{line}'" for line in lines)
 
 
 def _set_aside(file: str, uid: int) -> tuple[int, int] | None:
@@ -197,7 +206,3 @@ def _name(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
-
-
-def _refused(said: str) -> MachineError:
-    return MachineError(said or "this host allows no user namespaces")

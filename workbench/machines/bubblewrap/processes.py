@@ -7,7 +7,9 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import IO
 
 import psutil
@@ -17,7 +19,8 @@ from workbench.machines.machine import Finished, OnOutput, Stream
 _PIECE = 65536
 OUTPUT_LIMIT = 32 * 1024 * 1024
 """Bytes kept of each stream: the first and the last half of it."""
-_WAKING = 0.02
+_STOPPING = 1.0
+"""Seconds to wait for processes to stop; one that waits for a disk takes its time."""
 UMASK = 0o022
 """Docker's, whatever the user's own is."""
 GRACE = 0.05
@@ -199,32 +202,79 @@ class _Pump:
 async def _kill(pid: int, pidfd: int) -> None:
     """End the session and all descendants of a program, and wait for it."""
     await asyncio.to_thread(_kill_session, pid)
-    while True:
-        # nsenter may hear of its child's stop only now, and stop itself after it was woken.
-        signal_all([pid], signal.SIGCONT)
-        try:
-            async with asyncio.timeout(_WAKING):
-                return await readable(pidfd)
-        except TimeoutError:
-            continue
+    await readable(pidfd)
 
 
 def _kill_session(root: int) -> None:
     """Kill what runs in the session of `root` or descends from it, and have `root` end.
 
     `root` is nsenter, which ends when its child does. Were it killed, nobody would reap the child, and the
-    machine's first process could not end (pid_namespaces(7)). It stops itself along with its child, so it is
-    woken at last.
+    machine's first process could not end (pid_namespaces(7)).
     """
-    stopped: set[int] = set()
-    while fresh := _session(root) - stopped:  # what is stopped can start no more
-        signal_all(fresh, signal.SIGSTOP)
-        stopped |= fresh
-    signal_all(stopped, signal.SIGKILL)
-    signal_all([root], signal.SIGCONT)
-    if not stopped:  # not yet in the machine
+    stopped = Stopped()
+    stopped.stop_parents({root})
+    while fresh := {pid for pid in _session(root) if pid not in stopped}:
+        stopped.stop(fresh)
+    if stopped.any:
+        stopped.kill()
+    else:  # not yet in the machine
         signal_all([root], signal.SIGKILL)
         signal_all(_session(root), signal.SIGKILL)
+
+
+class Stopped:
+    """Processes that were stopped, so that they can start no more, and the nsenters that wait for them.
+
+    nsenter answers its child's stop by stopping itself, whenever it gets to it, and would then sleep on after
+    all others were woken. So it is stopped before its child and woken after it, and hears of nothing.
+    """
+
+    def __init__(self) -> None:
+        self._pids: set[int] = set()
+        self._parents: set[int] = set()
+
+    def __contains__(self, pid: int) -> bool:
+        return pid in self._pids
+
+    @property
+    def any(self) -> bool:
+        """Whether there are some besides nsenters."""
+        return bool(self._pids)
+
+    def stop_parents(self, nsenters: set[int]) -> None:
+        """Stop these first."""
+        _stop(nsenters)
+        self._parents |= nsenters
+
+    def stop(self, pids: set[int]) -> None:
+        """Stop these, and return when they are."""
+        _stop(pids)
+        self._pids |= pids
+
+    def wake(self) -> None:
+        """Let all go on."""
+        signal_all(self._pids, signal.SIGCONT)
+        signal_all(self._parents, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Kill all but the nsenters, which end by themselves then."""
+        signal_all(self._pids, signal.SIGKILL)
+        signal_all(self._parents, signal.SIGCONT)
+
+
+def _stop(pids: set[int]) -> None:
+    signal_all(pids, signal.SIGSTOP)
+    deadline = time.monotonic() + _STOPPING
+    while any(_runs(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.0005)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "TtZX"
 
 
 def _session(root: int) -> set[int]:

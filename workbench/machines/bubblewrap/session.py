@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import re
 from pathlib import Path
+
+import psutil
 
 from workbench import places
 from workbench.images.rootfs import rootfs_of
@@ -27,9 +30,31 @@ LABEL = "bubblewrap: namespaces, not a VM"
 _HOSTNAME_LIMIT = 63
 
 
+_FIT_FOR_CHANGES = frozenset(("bcachefs", "btrfs", "ext4", "f2fs", "tmpfs", "xfs"))
+"""File systems that overlayfs can write to. A container's own, an overlay, is none of them."""
+_IN_MEMORY = Path("/dev/shm")
+
+
 def default_root() -> Path:
     """Where session directories are made."""
     return places.state_dir() / "machines"
+
+
+def fit_root(wanted: Path, memory: Path = _IN_MEMORY) -> Path:
+    """`wanted`, or a directory in memory where `wanted` is on a file system that cannot hold changes."""
+    if filesystem(wanted) in _FIT_FOR_CHANGES or filesystem(memory) != "tmpfs":
+        return wanted
+    own = memory / f"workbench-{os.geteuid()}"
+    own.mkdir(mode=0o700, exist_ok=True)
+    return own if own.lstat().st_uid == os.geteuid() and not own.is_symlink() else wanted
+
+
+def filesystem(path: Path) -> str:
+    """The type of the file system that `path` is on, or will be; empty when unknown."""
+    there = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+    mounts = psutil.disk_partitions(all=True)
+    over = [mount for mount in mounts if there.resolve().is_relative_to(mount.mountpoint)]
+    return max(reversed(over), key=lambda mount: len(mount.mountpoint)).fstype if over else ""
 
 
 class BubblewrapSession:
@@ -47,7 +72,8 @@ class BubblewrapSession:
         """
         programs = find_programs()
         try:
-            home = Home(root or default_root())
+            self._wanted = root or default_root()
+            home = Home(fit_root(self._wanted))
         except OSError as error:
             raise MachineError(
                 f"{error.filename}: {error.strerror}", "choose another XDG_STATE_HOME"
@@ -57,7 +83,7 @@ class BubblewrapSession:
         except BaseException:
             home.remove()
             raise
-        self._cache = cache or places.cache_dir() / "images"
+        self._cache = cache or places.cache_dir()
         self._host: Base | None = None
         self._making_host = asyncio.Lock()
         self._layers: dict[str, Path] = {}
@@ -75,27 +101,36 @@ class BubblewrapSession:
         return self._ground.users.mode
 
     @property
+    def better(self) -> str:
+        """What would give machines more users; empty where they have all."""
+        return self._ground.users.why
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What it cannot enforce or do here, one line each."""
-        always = (
+        limits = [
             "CPU, memory and disk limits are not enforced",
-            "a public network is the host's own: its ports, and what listens on its loopback",
+            "a public network is the host's own: its ports, and what listens on its loopback; "
+            "ports below 1024 are closed",
             "no network allowlist",
             "states keep files, not running processes",
-        )
-        if self.mode != "single":
-            return always
-        return (
-            *always,
-            f"machines have no user but root, so chown, su and some packages fail: {self._ground.users.why}",
-        )
+        ]
+        if self.path.parent != self._wanted:
+            kind = filesystem(self._wanted)
+            limits.append(
+                f"files are kept in memory, as {self._wanted} is on a file system ({kind}) unfit for them"
+            )
+        if self.mode == "single":
+            limits.append(
+                f"machines have no user but root, so chown, su and some packages fail: {self.better}"
+            )
+        return tuple(limits)
 
     async def host_tools(self) -> Base:
         """The base of this host's own tools, made once."""
         async with self._making_host:
             if self._host is None:
-                directory = self._ground.new_directory("b")
-                self._host = await asyncio.to_thread(host_tools, directory, root=self.mode == "root")
+                self._host = await host_tools(self._cache, root=self.mode == "root")
         return self._host
 
     async def image(self, reference: str) -> Base:
@@ -148,13 +183,13 @@ class BubblewrapSession:
         return await self._start(name, spec, None)
 
     def sweep(self) -> list[Path]:
-        """Remove, in the background, what sessions beside this one left whose process is gone.
+        """Remove what sessions beside this one left whose process is gone. Blocks; may run in a thread.
 
         Returns:
             Their directories.
         """
         left = abandoned(self.path.parent)
-        self._ground.remove(*left)
+        self._ground.remove_now(left)
         return left
 
     async def close(self) -> None:
