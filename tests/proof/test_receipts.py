@@ -156,6 +156,24 @@ def test_a_stale_receipt_says_which_inputs_differ(change: dict[str, object], wor
     assert stale_why(receipt(), with_inputs(**change)) == words
 
 
+def test_a_stale_receipt_says_what_changed_where_that_is_known() -> None:
+    edited = with_inputs(verdict_key="verdict-2", harbor="0.27.0")
+    words = stale_why(receipt(), edited, "tests/test.sh changed")
+    assert words == "tests/test.sh changed; Harbor was 0.26.0, is 0.27.0"
+    assert stale_why(receipt(), INPUTS, "README.md changed") == "", (
+        "equal keys depend on nothing that changed"
+    )
+
+
+def test_what_the_newest_receipt_of_a_case_was_made_of_is_kept(opened: Open) -> None:
+    receipts = opened()
+    receipts.record(receipt(), {"tests/test.sh": "1", "solution/solve.sh": "1"})
+    receipts.record(receipt("nop"), {"tests/test.sh": "1"})
+    receipts.record(receipt("old", at=NOON - KEPT_SECONDS - 1), {"tests/test.sh": "0"})
+    receipts.record(receipt(), {"tests/test.sh": "2"})
+    assert opened().ingredients(TASK) == {"oracle": {"tests/test.sh": "2"}, "nop": {"tests/test.sh": "1"}}
+
+
 def test_the_oldest_receipts_of_a_case_are_dropped(opened: Open) -> None:
     receipts = opened()
     receipts.record(receipt("nop"))
@@ -299,6 +317,32 @@ def test_without_a_writable_place_receipts_last_as_long_as_the_workbench(
 
 
 # Two workbenches
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000], ids=["new", "damaged"])
+def test_workbenches_that_begin_one_database_at_the_same_moment_share_it(
+    tmp_path: Path, said: list[str], content: bytes
+) -> None:
+    for number in range(20):
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(content)
+        start = threading.Barrier(4)
+
+        def begin(case: str, path: Path = path, start: threading.Barrier = start) -> None:
+            start.wait()
+            database = Database.open(path, said.append)
+            Receipts(database).record(receipt(case))
+            database.close()
+
+        threads = [threading.Thread(target=begin, args=(f"case-{n}",)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        database = Database.open(path, said.append)
+        assert len(Receipts(database).of_task(TASK)) == 4
+        database.close()
+    assert len(said) == (20 if content else 0)
 
 
 def test_a_reader_does_not_wait_for_a_writer(opened: Open, path: Path) -> None:

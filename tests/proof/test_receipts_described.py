@@ -74,6 +74,17 @@ def test_a_stale_case_says_why_and_proves_nothing(receipts: Receipts) -> None:
     assert (proof.verdict.kind, proof.verdict.reason) == ("unproven", "nop has not run")
 
 
+def test_a_stale_case_says_what_changed_where_that_is_known(receipts: Receipts) -> None:
+    prove(receipts)
+    inputs = dict.fromkeys(("oracle", "nop", "claude"), msgspec.structs.replace(INPUTS, verdict_key="v"))
+    changed = {"oracle": "tests/test.sh changed"}
+    proof = describe(TASK, "demo/slugify", "digest-2", CASES, inputs, receipts, changed)
+    assert proof.stale == (
+        "oracle: tests/test.sh changed",
+        "nop: the verdict stage changed: tests, verifier settings or the expectation",
+    )
+
+
 def test_a_case_that_never_ran_says_so(receipts: Receipts) -> None:
     receipts.record(receipt("oracle"))
     proof = described(receipts)

@@ -32,6 +32,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX receipts_by_task ON receipts (task, case_name)",
         "CREATE INDEX receipts_by_key ON receipts (verdict_key, case_name)",
         "CREATE INDEX receipts_by_age ON receipts (at)",
+        """CREATE TABLE ingredients (
+            task TEXT NOT NULL,
+            case_name TEXT NOT NULL,
+            at REAL NOT NULL,
+            labels BLOB NOT NULL,
+            PRIMARY KEY (task, case_name)
+        )""",
         """CREATE TABLE runs (
             id INTEGER PRIMARY KEY,
             task TEXT NOT NULL,
@@ -193,7 +200,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
             f"a newer workbench wrote it (schema {version}, this one knows {len(MIGRATIONS)})"
         )
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if missing := {"receipts", "runs"} - tables:
+    if missing := {"receipts", "ingredients", "runs"} - tables:
         raise _damage(f"it lacks the table {min(missing)}")
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import msgspec
 
@@ -16,6 +17,7 @@ from workbench.proof.verdict import Verdict
 from workbench.trials.outcome import OutcomeKind, Test
 
 NEVER_RUN = "it has not run"
+_NOT_KNOWN: Mapping[str, str] = MappingProxyType({})
 
 
 class CaseReceipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +84,7 @@ def describe(
     cases: Sequence[Case],
     now: Mapping[str, Inputs],
     receipts: Receipts,
+    changed: Mapping[str, str] = _NOT_KNOWN,
     at: float | None = None,
 ) -> ProofReceipt:
     """The proof of a task as its receipts tell it.
@@ -92,6 +95,7 @@ def describe(
         digest: Of the task's files as they are.
         cases: All of the task's.
         now: The inputs of each case as they are, by its name; all on the same versions.
+        changed: What changed since each case's newest receipt, in words, by its name; see `stale_why`.
         at: Unix seconds to count ages from; now when None.
 
     Raises:
@@ -103,7 +107,9 @@ def describe(
     at = time.time() if at is None else at
     repeats = {case.name: receipts.repeats(case.name, now[case.name]) for case in cases}
     newest = receipts.of_task(task) | {name: found[-1] for name, found in repeats.items() if found}
-    described = tuple(_case(case, now[case.name], newest.get(case.name), at) for case in cases)
+    described = tuple(
+        _case(case, now[case.name], newest.get(case.name), changed.get(case.name, ""), at) for case in cases
+    )
     fresh = [newest[case.case] for case in described if not case.stale and case.expect is not None]
     inputs = now[cases[0].name]
     return ProofReceipt(
@@ -124,7 +130,7 @@ def describe(
     )
 
 
-def _case(case: Case, now: Inputs, receipt: Receipt | None, at: float) -> CaseReceipt:
+def _case(case: Case, now: Inputs, receipt: Receipt | None, changed: str, at: float) -> CaseReceipt:
     if receipt is None:
         return CaseReceipt(case=case.name, kind=case.kind, expect=case.expect, stale=NEVER_RUN)
     outcome = receipt.outcome
@@ -132,7 +138,7 @@ def _case(case: Case, now: Inputs, receipt: Receipt | None, at: float) -> CaseRe
         case=case.name,
         kind=case.kind,
         expect=case.expect,
-        stale=stale_why(receipt, now),
+        stale=stale_why(receipt, now, changed),
         outcome=outcome.kind,
         met=outcome.met,
         reason=outcome.reason,

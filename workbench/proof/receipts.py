@@ -7,10 +7,11 @@ those it was made of: whoever reads one compares its inputs with those of now.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from sqlite3 import Connection
+from types import MappingProxyType
 
 import msgspec
 
@@ -22,6 +23,12 @@ KEPT = 50
 """Receipts kept for one case of a task; older ones are dropped."""
 REPEATS = 10
 """Receipts of the same inputs that are looked at, the newest ones."""
+
+
+type Ingredients = Mapping[str, str]
+"""A digest or a value behind the label of each file and setting that a case depends on."""
+
+_UNKNOWN: Ingredients = MappingProxyType({})
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,14 +88,21 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         return not Path(self.trial_dir).is_dir()
 
 
-def stale_why(receipt: Receipt, now: Inputs) -> str:
-    """Which inputs differ from those of now, in words; empty when none does."""
+def stale_why(receipt: Receipt, now: Inputs, changed: str = "") -> str:
+    """Which inputs differ from those of now, in words; empty when none does.
+
+    Args:
+        changed: What of the task's files and settings differs, such as "tests/test.sh changed"; where it is
+            not known, the stage is named.
+    """
     was = receipt.inputs
     words = []
     if was.agent_key != now.agent_key:
-        words.append("the agent stage changed: image, settings, instruction or the case's own files")
+        words.append(
+            changed or "the agent stage changed: image, settings, instruction or the case's own files"
+        )
     elif was.verdict_key != now.verdict_key:
-        words.append("the verdict stage changed: tests, verifier settings or the expectation")
+        words.append(changed or "the verdict stage changed: tests, verifier settings or the expectation")
     pairs = [("provider", was.provider, now.provider)]
     if was.provider == now.provider:
         pairs.append((now.provider, was.provider_version, now.provider_version))
@@ -107,8 +121,12 @@ class Receipts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(self, receipt: Receipt) -> None:
+    def record(self, receipt: Receipt, ingredients: Ingredients = _UNKNOWN) -> None:
         """Keep a receipt: all of it once this returns, or nothing. Old ones are dropped.
+
+        Args:
+            ingredients: What the keys were made of, so that a later start can say what changed. Kept of a
+                case's newest receipt only.
 
         Raises:
             ValueError: the run was cancelled, so it came to nothing.
@@ -121,7 +139,9 @@ class Receipts:
 
         def work(connection: Connection) -> None:
             connection.execute(_INSERT, row)
-            connection.execute(_DROP_OLD, (receipt.at - KEPT_SECONDS,))
+            connection.execute(_INSERT_INGREDIENTS, (*place, receipt.at, _encoder.encode(dict(ingredients))))
+            for drop in _DROP_OLD:
+                connection.execute(drop, (receipt.at - KEPT_SECONDS,))
             connection.execute(_DROP_MANY, place * 2)
 
         self._database.write(work)
@@ -152,6 +172,15 @@ class Receipts:
         """
         return {receipt.case: receipt for receipt in self._read(_NEWEST, task)}
 
+    def ingredients(self, task: str) -> dict[str, Ingredients]:
+        """What the keys of each receipt in `of_task` were made of, by the case's name.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        rows = self._database.read(lambda connection: connection.execute(_INGREDIENTS, (task,)).fetchall())
+        return {case: msgspec.json.decode(labels, type=dict[str, str]) for case, labels in rows}
+
     def of_case(self, task: str, case: str) -> tuple[Receipt, ...]:
         """All receipts that are kept of a task directory's case, oldest first.
 
@@ -181,7 +210,9 @@ _NEWEST = """
     SELECT receipt FROM receipts
     WHERE id IN (SELECT max(id) FROM receipts WHERE task = ? GROUP BY case_name) ORDER BY id
 """
-_DROP_OLD = "DELETE FROM receipts WHERE at < ?"
+_INSERT_INGREDIENTS = "INSERT OR REPLACE INTO ingredients (task, case_name, at, labels) VALUES (?, ?, ?, ?)"
+_INGREDIENTS = "SELECT case_name, labels FROM ingredients WHERE task = ?"
+_DROP_OLD = ("DELETE FROM receipts WHERE at < ?", "DELETE FROM ingredients WHERE at < ?")
 _DROP_MANY = f"""
     DELETE FROM receipts WHERE task = ? AND case_name = ? AND id <= (
         SELECT id FROM receipts WHERE task = ? AND case_name = ? ORDER BY id DESC LIMIT 1 OFFSET {KEPT}
