@@ -40,9 +40,6 @@ class BubblewrapProvider:
     async def environment(self, task: LoadedTask) -> EnvironmentConfig:
         return EnvironmentConfig(import_path=_ENVIRONMENT)
 
-    def notes(self, task: LoadedTask) -> tuple[str, ...]:
-        return ()
-
     async def close(self) -> None:
         use_session(None)
         if self._session is not None:

@@ -244,7 +244,6 @@ class OpenedTask:
             agent=agent_of(case, loaded),
             environment=await self._provider.environment(loaded),
             threshold=self._threshold,
-            notes=self._provider.notes(loaded),
         )
         outcome = await run_trial(request, _Telling(self._emit, run))
         return await asyncio.to_thread(judge, case, outcome, request.trial_dir)

@@ -40,10 +40,6 @@ class Provider(Protocol):
         """What a trial of this task runs in."""
         ...
 
-    def notes(self, task: LoadedTask) -> tuple[str, ...]:
-        """What of the task's wishes is not kept here, such as a memory limit, one line each."""
-        ...
-
     async def close(self) -> None:
         """Delete every machine."""
         ...
@@ -72,9 +68,6 @@ class HarborProvider:
 
     async def environment(self, task: LoadedTask) -> EnvironmentConfig:
         return EnvironmentConfig.model_validate({"type": self._kind})
-
-    def notes(self, task: LoadedTask) -> tuple[str, ...]:
-        return ()
 
     async def close(self) -> None:
         """Harbor's trials stop their own."""

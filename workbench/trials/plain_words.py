@@ -78,6 +78,17 @@ _CAUSES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+def exception_name(name: str, message: str) -> str:
+    """The class that says what happened.
+
+    Harbor gives its oracle's script the agent's timeout in whole seconds too, and where that strikes
+    first, the environment's own error is what the trial records.
+    """
+    if name == "RuntimeError" and message.startswith("Command timed out after"):
+        return "AgentTimeoutError"
+    return name
+
+
 def in_plain_words(exception: str, message: str, printed: str = "") -> Words:
     """What an exception of Harbor's means.
 

@@ -13,7 +13,7 @@ from harbor.models.trial.paths import TrialPaths
 from harbor.models.trial.result import ExceptionInfo, StepResult, TimingInfo, TrialResult
 
 from workbench.trials.outcome import Outcome, OutcomeKind, Phase, PhaseName, StepOutcome
-from workbench.trials.plain_words import in_plain_words
+from workbench.trials.plain_words import exception_name, in_plain_words
 from workbench.trials.reports import read_tests
 from workbench.trials.script_agent import EXIT_CODE_FILE, LOG_FILE
 
@@ -96,7 +96,7 @@ def read_outcome(
     raised, at_step = _first_exception(result)
     rewards = _rewards(result.verifier_result)
     reward = deciding_reward(rewards)
-    name = raised.exception_type if raised else ""
+    name = exception_name(raised.exception_type, raised.exception_message) if raised else ""
     kind, reason, detail = _decide(raised, reward, threshold, printed, at_step)
     return Outcome(
         kind=kind,
@@ -127,7 +127,7 @@ def _decide(
         if reward is None:
             return "error", "the reward file names no reward", last_lines(printed.verifier(step))
         return graded(reward, threshold)
-    name = raised.exception_type
+    name = exception_name(raised.exception_type, raised.exception_message)
     agent_side = name in ("AgentTimeoutError", "AgentSetupTimeoutError")
     output = printed.agent(step) if agent_side else printed.verifier(step)
     what, hint = in_plain_words(name, raised.exception_message, output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,6 @@ from harbor.models.trial.config import (
     VerifierConfig,
 )
 from harbor.models.trial.paths import EnvironmentPaths
-from harbor.models.trial.result import TrialResult
 from harbor.trial.hooks import TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
 
@@ -52,8 +51,6 @@ class TrialRequest:
     environment: EnvironmentConfig
     threshold: float = 1.0
     """The least reward that passes."""
-    notes: tuple[str, ...] = ()
-    """Carried into the outcome."""
     before_verifying: BeforeVerifying | None = None
     kept: KeptState | None = None
     """Verify what this state's agent left, instead of running the agent."""
@@ -119,9 +116,9 @@ async def run_trial(request: TrialRequest, observer: Observer) -> Outcome:
     """
     token = observing.set(observer)
     try:
-        result = await _run(request, observer)
+        return await _run(request, observer)
     except asyncio.CancelledError:
-        return Outcome(kind="cancelled", reason="cancelled", notes=request.notes)
+        return Outcome(kind="cancelled", reason="cancelled")
     except (Exception, SystemExit) as error:
         # Harbor's checks before a trial raise from Trial.create; some of its providers exit instead.
         what, hint = in_plain_words(type(error).__name__, str(error))
@@ -130,15 +127,13 @@ async def run_trial(request: TrialRequest, observer: Observer) -> Outcome:
             reason=what,
             detail=tuple(str(error).splitlines()[1:]) + ((hint,) if hint else ()),
             exception=type(error).__name__,
-            notes=request.notes,
+            whole=request.kept is None,
         )
     finally:
         observing.reset(token)
-    whole = request.kept is None
-    return read_outcome(result, request.trial_dir, request.threshold, request.notes, whole=whole)
 
 
-async def _run(request: TrialRequest, observer: Observer) -> TrialResult:
+async def _run(request: TrialRequest, observer: Observer) -> Outcome:
     config = TrialConfig(
         task=TaskConfig(path=request.task_dir),
         trials_dir=request.trials_dir,
@@ -151,10 +146,14 @@ async def _run(request: TrialRequest, observer: Observer) -> TrialResult:
     watch = _Watch(trial, observer, request.before_verifying)
     watch.attach()
     try:
-        return await trial.run()
+        result = await trial.run()
     finally:
         with contextlib.suppress(Exception):
             await watch.close()
+    notes: Sequence[str] = getattr(trial.agent_environment, "notes", ())
+    return read_outcome(
+        result, request.trial_dir, request.threshold, tuple(notes), whole=request.kept is None
+    )
 
 
 def _step_of(event: TrialHookEvent) -> str:
