@@ -71,22 +71,20 @@ def _first_change(
 
 
 def _changes(before: Ingredients, after: Ingredients) -> list[str]:
-    """What differs, in words: files first, then settings, then settings that only one of them has."""
-    labels = {label for label in before.keys() | after.keys() if before.get(label) != after.get(label)}
-    weight = {
-        label: label.startswith(SETTING) * (1 + (label not in before or label not in after))
-        for label in labels
-    }
-    return [
-        f"{shown(label)} {_verb(label, before, after)}"
-        for label in sorted(labels, key=lambda label: (weight[label], label))
-    ]
-
-
-def _verb(label: str, before: Ingredients, after: Ingredients) -> str:
-    if label.startswith(SETTING) or (label in before and label in after):
-        return "changed"
-    return "was removed" if label in before else "was added"
+    """What differs, in words: files first, then settings, then whole tables of settings."""
+    files, settings, tables = [], [], []
+    for label in sorted(before.keys() | after.keys()):
+        if before.get(label) == after.get(label):
+            continue
+        verb = "changed" if label in before and label in after else "was added"
+        verb = "was removed" if label not in after else verb
+        if not label.startswith(SETTING):
+            files.append(f"{shown(label)} {verb}")
+        elif verb == "changed":
+            settings.append(f"{label} changed")
+        else:
+            tables.append(f"{label.rpartition(' ')[0]} {verb}")
+    return [*files, *settings, *dict.fromkeys(tables)]
 
 
 def _words(changes: list[str]) -> str:
