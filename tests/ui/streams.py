@@ -41,6 +41,12 @@ class RecordedSource:
         self._recorded = list(events)
         self._more: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._died: int | None = None
+        self._waiting = False
+
+    @property
+    def all_taken(self) -> bool:
+        """Whether the app took everything that there is so far."""
+        return (self._waiting and self._more.empty()) or bool(self._fails)
 
     @property
     def died(self) -> int | None:
@@ -58,7 +64,12 @@ class RecordedSource:
         recorded, self._recorded = self._recorded, []
         for event in recorded:
             yield event
-        while (event_or_end := await self._more.get()) is not None:
+        while True:
+            self._waiting = True
+            event_or_end = await self._more.get()
+            self._waiting = event_or_end is None
+            if event_or_end is None:
+                return
             yield event_or_end
 
     async def send(self, wish: Wish) -> None:
@@ -184,7 +195,7 @@ FAILING = (
     f"{RED}{BOLD}{'_' * 31} test_long_title {'_' * 32}{RESET}\n\n"
     "    def test_long_title():\n"
     '>       assert slugify("A long title, which goes on") == "a-long-title-which-goes-on"\n'
-    f"{BOLD}{RED}E       AssertionError: assert 'a-long-title-which-g' == 'a-long-title...-goes-on'{RESET}\n\n"
+    f"{BOLD}{RED}E       AssertionError: assert 'a-long-title-which-g' == 'a-long-...-on'{RESET}\n\n"
     f"{BOLD}{RED}tests/test_outputs.py{RESET}:31: AssertionError\n"
     f"{RED}{'=' * 25} {BOLD}1 failed{RESET}, {GREEN}5 passed{RESET}{RED} in 0.07s {'=' * 25}{RESET}\n"
 )

@@ -59,11 +59,14 @@ class Pen:
 PLAIN = Pen()
 
 
-def plain(line: str) -> str:
-    """The text of a line without its colours, other sequences made visible."""
-    if "\x1b" not in line:
-        return visible(line.expandtabs(_TAB))
-    return visible(_SGR.sub("", _HARMLESS.sub("", line)).expandtabs(_TAB))
+def uncolored(text: str) -> str:
+    """Text of any number of lines without what `pieces` turns into colours or leaves out."""
+    return _SGR.sub("", _HARMLESS.sub("", text)) if "\x1b" in text or "\x0f" in text else text
+
+
+def shown(line: str) -> str:
+    """The text that a line is shown by, once it is uncoloured (or raw)."""
+    return visible(line.expandtabs(_TAB))
 
 
 def pen_after(text: str, pen: Pen, palette: Palette) -> Pen:
@@ -80,18 +83,22 @@ def pieces(line: str, pen: Pen, palette: Palette, *, raw: bool = False) -> list[
         pen: The pen at the line's start.
         raw: Show colour sequences too, instead of colours.
     """
-    if "\x1b" not in line:
-        return [(visible(line.expandtabs(_TAB)), style(pen, palette))]
     if raw:
-        return _shown(line, style(PLAIN, palette), palette)
+        return _signs(line.expandtabs(_TAB), style(PLAIN, palette), palette)
+    if "\x1b" not in line and "\x0f" not in line:
+        return [(shown(line), style(pen, palette))]
     result: list[Piece] = []
-    at = 0
-    line = _HARMLESS.sub("", line).expandtabs(_TAB)
-    for match in _SGR.finditer(line):
-        result += _shown(line[at : match.start()], style(pen, palette), palette)
-        pen = _moved(pen, match[1], palette)
-        at = match.end()
-    return result + _shown(line[at:], style(pen, palette), palette)
+    column = 0
+    # An odd item is what stands between `ESC [` and `m`.
+    for at, part in enumerate(_SGR.split(_HARMLESS.sub("", line))):
+        if at % 2:
+            pen = _moved(pen, part, palette)
+            continue
+        # Tab stops count what is seen, so a part is expanded as if what is before it stood there.
+        text = (" " * column + part).expandtabs(_TAB)[column:]
+        column += len(text)
+        result += _signs(text, style(pen, palette), palette)
+    return result
 
 
 @lru_cache(maxsize=4096)
@@ -131,7 +138,7 @@ def _contrast(first: str, second: str) -> float:
     return contrast(Color.parse(first), Color.parse(second))
 
 
-def _shown(text: str, base: Style, palette: Palette) -> list[Piece]:
+def _signs(text: str, base: Style, palette: Palette) -> list[Piece]:
     result: list[Piece] = []
     at = 0
     for match in _ESCAPE.finditer(text):

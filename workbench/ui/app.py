@@ -6,29 +6,39 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from textual import on, work
 from textual.app import App
-from textual.message import Message
+from textual.command import Provider
 from textual.notifications import SeverityLevel
 
 from workbench import events as ev
 from workbench import wishes
 from workbench.session import Session
 from workbench.ui import theme_files
-from workbench.ui.commands import APP, bindings
+from workbench.ui.commands import APP
 from workbench.ui.feed import batches
-from workbench.ui.messages import Wished
+from workbench.ui.messages import Came, Ended, Wished
 from workbench.ui.screens.main import MainScreen
 from workbench.ui.source import EventSource
+from workbench.ui.visible import visible
 
 _FRAME = 0.05
 """Seconds between redraws while much happens."""
 _TICK = 0.1
 """Seconds between redraws while something runs and nothing happens."""
+_THEMES_LOOKED_AT = 1.0
+"""Seconds between looks at the theme files."""
 _SEVERITIES: dict[ev.NoticeLevel, SeverityLevel] = {
     "info": "information",
     "warning": "warning",
     "error": "error",
 }
+
+
+def _palette() -> type[Provider]:
+    from workbench.ui.palette import CommandProvider
+
+    return CommandProvider
 
 
 class WorkbenchApp(App[None]):
@@ -37,26 +47,12 @@ class WorkbenchApp(App[None]):
     Attributes:
         session: The fold over all events so far.
         clock: Tells Unix seconds.
-        engine_lost: Why no engine could be started, empty when one was.
     """
 
     TITLE = "Harbor Workbench"
-    BINDINGS = bindings(APP)
-    session: Session
-
-    class Came(Message):
-        """Events came in."""
-
-        def __init__(self, events: list[ev.Event]) -> None:
-            super().__init__()
-            self.events = events
-
-    class Ended(Message):
-        """The stream is at its end."""
-
-        def __init__(self, error: str = "") -> None:
-            super().__init__()
-            self.error = error
+    OFFER = APP
+    BINDINGS = APP.bindings()
+    COMMANDS = {_palette}  # noqa: RUF012
 
     def __init__(
         self,
@@ -74,78 +70,83 @@ class WorkbenchApp(App[None]):
         super().__init__()
         self.session = Session()
         self.clock = clock
-        self.engine_lost = ""
+        self.main = MainScreen(str(task), self.session, clock)
         self._source = source
-        self._task_path = str(task)
-        self._paused = paused
+        self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused)
+        self._engine_lost = ""
+        self._ended = False
         self._drawn = 0.0
         self._due = False
-        self._faults = self._dress()
+        self._undrawn = 0
+        self._theme_stamp = theme_files.stamp()
+        self._theme_faults = self._dress()
 
-    def _dress(self) -> list[str]:
-        """Offer the themes that are files, and no others: Textual's lack the colours of this screen."""
-        themes, faults = theme_files.load_all(theme_files.shipped_dir(), theme_files.user_dir())
-        for name in list(self.available_themes):
-            self.unregister_theme(name)
-        for theme in themes:
-            self.register_theme(theme)
-        self.theme = theme_files.DEFAULT
-        return faults
+    @property
+    def up_to_date(self) -> bool:
+        """Whether the screen shows all that came in."""
+        return self._undrawn == 0 and not self._due
 
     def on_mount(self) -> None:
         """Show the screen, and begin to listen once it is painted."""
-        if self._faults:
-            self.notify("\n".join(self._faults), title="Themes left out", severity="warning", markup=False)
-        self.main = MainScreen(self._task_path, self.session, self.clock)
         self.push_screen(self.main)
-        self.set_interval(_TICK, self._tick)
+        self._ticking = self.set_interval(_TICK, self._draw_soon, pause=True)
+        self.set_interval(_THEMES_LOOKED_AT, self._dress_again)
         self.call_after_refresh(self._listen)
+        self._say(self._theme_faults)
 
-    def _listen(self, *, again: bool = False) -> None:
-        self.run_worker(self._read(again), group="events", exclusive=True, exit_on_error=False)
-
-    async def _read(self, again: bool) -> None:
+    @work(group="events", exclusive=True)
+    async def _listen(self, again: bool = False) -> None:
+        """Post the source's events, from its start to its end."""
         error = ""
         try:
             await (self._source.restart() if again else self._source.start())
-            await self._source.send(
-                wishes.OpenTask(task=self._task_path, watch=not self._paused, replay=not self._paused)
-            )
+            await self._source.send(self._opening)
             async for batch in batches(self._source.events()):
-                self.post_message(self.Came(batch))
+                self._undrawn += 1
+                self.post_message(Came(batch))
         except OSError as failure:
             error = str(failure)
-        self.post_message(self.Ended(error))
+        self.post_message(Ended(error))
 
-    def on_workbench_app_came(self, message: Came) -> None:
+    def on_came(self, message: Came) -> None:
         """Take events in."""
+        self._undrawn -= 1
         for event in message.events:
             self.session.apply(event)
             if isinstance(event, ev.Notice):
-                self.notify(event.message, severity=_SEVERITIES[event.level], markup=False)
+                self.notify(visible(event.message), severity=_SEVERITIES[event.level], markup=False)
         self._draw_soon()
 
-    def on_workbench_app_ended(self, message: Ended) -> None:
+    def on_ended(self, message: Ended) -> None:
         """Say that the engine is gone; what is shown stays."""
-        self.engine_lost = message.error
+        self._engine_lost = message.error
+        self._ended = True
         self.session.engine_died(self.clock())
         self._draw_soon()
 
-    def on_wished(self, message: Wished) -> None:
-        """Ask the engine for something."""
-        self.run_worker(self._source.send(message.wish), group="wishes", exit_on_error=False)
+    @on(Wished)
+    async def _pass_on(self, message: Wished) -> None:
+        await self._source.send(message.wish)
 
     def action_restart_engine(self) -> None:
         """Start another engine after one ended."""
-        if self.session.stopped or self.engine_lost:
-            self.engine_lost = ""
-            self._listen(again=True)
-        else:
+        if not self._ended:
             self.notify("The engine is running.")
+            return
+        self._ended = False
+        self._engine_lost = ""
+        self._listen(again=True)
+        self._draw_soon()
 
     async def on_unmount(self) -> None:
         """End the engine with the screen."""
         await self._source.stop()
+
+    def action_help(self) -> None:
+        """Show what can be done here."""
+        from workbench.ui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.screen))
 
     def _draw_soon(self) -> None:
         """Redraw at once, or at the end of the frame when the last redraw was just now."""
@@ -161,12 +162,36 @@ class WorkbenchApp(App[None]):
     def _draw(self) -> None:
         self._due = False
         self._drawn = time.monotonic()
-        if self.main.is_mounted:
-            self.main.refresh_views(self.engine_lost)
-
-    def _tick(self) -> None:
         if any(run.state == "running" for run in self.session.runs.values()):
-            self._draw_soon()
+            self._ticking.resume()
+        else:
+            self._ticking.pause()
+        if self.main.is_mounted:
+            self.main.refresh_views(self._engine_lost)
+
+    def _dress(self) -> list[str]:
+        """Offer the themes that are files, and no others: Textual's lack the colours of this screen."""
+        themes, faults = theme_files.load_all()
+        names = {theme.name for theme in themes}
+        for theme in themes:
+            self.register_theme(theme)
+        if self.theme not in names:
+            self.theme = theme_files.DEFAULT
+        for name in self.available_themes.keys() - names:
+            self.unregister_theme(name)
+        return faults
+
+    def _dress_again(self) -> None:
+        """Take in theme files that were changed, so that an author of one sees it at every save."""
+        if (stamp := theme_files.stamp()) != self._theme_stamp:
+            self._theme_stamp = stamp
+            self._say(self._dress())
+            self.mutate_reactive(App.theme)
+
+    def _say(self, faults: list[str]) -> None:
+        if faults:
+            text = visible("\n".join(faults))
+            self.notify(text, title="Themes left out", severity="warning", timeout=15, markup=False)
 
 
 def run(source: EventSource, task: Path, *, paused: bool = False) -> None:

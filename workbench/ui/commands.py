@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import Widget
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Command:
     keys: str
     """Keys, separated by commas."""
     action: str
-    """The action that does it, on the node that the command belongs to."""
+    """The action that does it, on the node that offers it."""
     title: str
     """What the footer, the palette and the help call it."""
     help: str
@@ -27,65 +31,149 @@ class Command:
     priority: bool = False
     """Whether it works wherever the focus is, also in a shell; only for function keys."""
 
-    def binding(self) -> Binding:
-        """The command as Textual binds it."""
-        return Binding(
-            self.keys,
-            self.action,
-            self.title,
-            show=self.show,
-            priority=self.priority,
-            tooltip=self.help,
-            id=self.id,
-        )
+
+@dataclass(frozen=True)
+class Offer:
+    """The commands of one kind of node. A class that offers them has it as `OFFER`."""
+
+    title: str
+    """The heading in the help."""
+    commands: tuple[Command, ...]
+
+    def bindings(self) -> list[BindingType]:
+        """The commands as Textual binds them."""
+        return [
+            Binding(
+                command.keys,
+                command.action,
+                command.title,
+                show=command.show,
+                priority=command.priority,
+                tooltip=command.help,
+                id=command.id,
+            )
+            for command in self.commands
+        ]
 
 
-def bindings(commands: Iterable[Command]) -> list[BindingType]:
-    """Commands as a node's bindings."""
-    return [command.binding() for command in commands]
+def offered(screen: Screen[object]) -> Iterator[tuple[DOMNode, Offer]]:
+    """What can be done on a screen now, each offer once: by the focused node before others of its kind."""
+    seen: set[int] = set()
+    focused = screen.focused
+    nodes = ([focused] if focused else []) + [node for node in screen.walk_children(Widget) if _seen(node)]
+    for node in (screen.app, screen, *nodes):
+        offer: Offer | None = getattr(type(node), "OFFER", None)
+        if offer and id(offer) not in seen:
+            seen.add(id(offer))
+            yield node, offer
 
 
-APP = (
-    Command("help", "question_mark,f1", "help", "Help", "All keys of this screen, with what they do.", True),
-    Command("palette", "ctrl+p,f2", "command_palette", "Commands", "Find any command by its name.", True),
-    Command(
-        "theme", "f3", "change_theme", "Theme", "Choose a theme; yours are read from your configuration."
+def keys_shown(app: App[object], command: Command) -> str:
+    """A command's keys as they are called, after what the user changed."""
+    keys = app._keymap.get(command.id, command.keys)  # Textual has no public way to read it back.
+    names = [app.get_key_display(Binding(key.strip(), "")) for key in keys.split(",")]
+    return " ".join(dict.fromkeys(names))
+
+
+def _seen(widget: Widget) -> bool:
+    return widget.display and all(getattr(node, "display", True) for node in widget.ancestors)
+
+
+APP = Offer(
+    "Everywhere",
+    (
+        Command(
+            "help", "question_mark,f1", "help", "Help", "All keys of this screen, with what they do.", True
+        ),
+        Command("palette", "ctrl+p,f2", "command_palette", "Commands", "Find any command by its name.", True),
+        Command("theme", "f3", "change_theme", "Theme", "Choose among the shipped themes and your own."),
+        Command(
+            "engine.restart",
+            "R",
+            "restart_engine",
+            "Restart engine",
+            "Start another engine after one ended.",
+        ),
+        Command("quit", "q,ctrl+q", "quit", "Quit", "Stop everything that runs and leave.", True),
     ),
-    Command(
-        "engine.restart", "R", "restart_engine", "Restart the engine", "Start another engine after one ended."
-    ),
-    Command("quit", "q,ctrl+q", "quit", "Quit", "Stop everything that runs and leave.", True),
 )
 
-MAIN = (
-    Command("run.case", "r", "run_case", "Run", "Run the selected case as a whole trial.", True),
-    Command("run.all", "a,f5", "run_all", "Run all", "Run every case of the task.", True),
-    Command("run.failing", "f", "run_failing", "Run unmet", "Run the cases whose expectation is not met."),
-    Command("run.cancel", "x", "cancel", "Cancel", "Cancel what the selected case runs or waits for.", True),
-    Command("run.cancel-all", "X", "cancel_all", "Cancel all", "Cancel everything that runs or waits."),
-    Command("watch.toggle", "p", "toggle_watching", "Pause", "Pause or resume watching the files.", True),
-    Command("case.deciding", "exclamation_mark", "deciding", "Deciding case", "Go to the case that decides."),
-    Command("run.older", "left_square_bracket", "older", "Older run", "Show the run of this case before."),
-    Command("run.newer", "right_square_bracket", "newer", "Newer run", "Show the run of this case after."),
-    Command("pane.cases", "1", "focus_pane('cases')", "Cases", "Go to the cases."),
-    Command("pane.problems", "2", "focus_pane('problems')", "Problems", "Go to the problems."),
-    Command("pane.run", "3", "focus_pane('run')", "Run pane", "Go to the selected run."),
-    Command(
-        "pane.maximise", "z", "maximise", "Maximise", "Let the focused pane fill the screen, or undo it."
+MAIN = Offer(
+    "Task",
+    (
+        Command("run.case", "r", "run_case", "Run", "Run the selected case as a whole trial.", True),
+        Command("run.all", "a,f5", "run_all", "Run all", "Run every case of the task.", True),
+        Command(
+            "run.unmet", "f", "run_unmet", "Run unmet", "Run the cases that did not come out as they must."
+        ),
+        Command(
+            "run.cancel", "x", "cancel", "Cancel", "Cancel what the selected case runs or waits for.", True
+        ),
+        Command("run.cancel-all", "X", "cancel_all", "Cancel all", "Cancel everything that runs or waits."),
+        Command("watch.toggle", "p", "toggle_watching", "Pause", "Pause or resume watching the files.", True),
+        Command(
+            "case.deciding", "d", "deciding", "Deciding case", "Go to the case that decides the verdict."
+        ),
+        Command(
+            "run.older", "comma", "older", "Older run", "Show the run of this case before the shown one."
+        ),
+        Command(
+            "run.newer", "full_stop", "newer", "Newer run", "Show the run of this case after the shown one."
+        ),
+        Command("pane.cases", "1", "focus_pane('cases')", "Cases", "Go to the cases."),
+        Command("pane.problems", "2", "focus_pane('problems')", "Problems", "Go to the problems."),
+        Command("pane.run", "3", "focus_pane('run')", "Run", "Go to the selected run."),
+        Command(
+            "tab.previous", "left_square_bracket", "tab(-1)", "Previous tab", "Show the tab to the left."
+        ),
+        Command("tab.next", "right_square_bracket", "tab(1)", "Next tab", "Show the tab to the right."),
+        Command(
+            "pane.maximise", "z", "maximise", "Maximise", "Let the focused pane fill the screen, or undo it."
+        ),
+        Command("back", "escape", "back", "Back", "Go back to the cases."),
     ),
 )
 
-LIST = (
-    Command("list.down", "j", "cursor_down", "Down", "Go to the next line."),
-    Command("list.up", "k", "cursor_up", "Up", "Go to the line before."),
-    Command("list.first", "g", "first", "First", "Go to the first line."),
-    Command("list.last", "G", "last", "Last", "Go to the last line."),
+LIST = Offer(
+    "Lists",
+    (
+        Command("list.down", "down,j", "cursor_down", "Down", "Go to the next line."),
+        Command("list.up", "up,k", "cursor_up", "Up", "Go to the line before."),
+        Command("list.choose", "enter", "select", "Choose", "Go on to what the line stands for."),
+        Command("list.first", "home,g", "first", "First", "Go to the first line."),
+        Command("list.last", "end,G", "last", "Last", "Go to the last line."),
+    ),
 )
 
-OUTPUT = (
-    Command("output.follow", "F,end,G", "follow", "Follow", "Go to the end and stay there as output comes."),
-    Command("output.top", "g,home", "top", "Top", "Go to the first line."),
-    Command("output.down", "j", "scroll_down", "Down", "Scroll down by a line."),
-    Command("output.up", "k", "scroll_up", "Up", "Scroll up by a line."),
-    Command("output.raw", "u", "toggle_raw", "Raw", "Show colour sequences instead of colours."),
+OUTPUT = Offer(
+    "Output",
+    (
+        Command("output.search", "slash", "search", "Search", "Search in the output.", True),
+        Command("output.next", "n", "next_match", "Next match", "Go to the next match."),
+        Command("output.previous", "N", "next_match(-1)", "Previous match", "Go to the match before."),
+        Command(
+            "output.failure",
+            "exclamation_mark",
+            "first_failure",
+            "First failure",
+            "Go to the first line that speaks of a failure.",
+            True,
+        ),
+        Command("output.follow", "F,end,G", "follow", "Follow", "Go to the end and stay there.", True),
+        Command("output.top", "g,home", "top", "Top", "Go to the first line."),
+        Command("output.down", "j", "scroll_down", "Down", "Scroll down by a line."),
+        Command("output.up", "k", "scroll_up", "Up", "Scroll up by a line."),
+        Command("output.wrap", "w", "toggle_wrap", "Wrap", "Break long lines, or let them run out of sight."),
+        Command("output.raw", "u", "toggle_raw", "Raw", "Show colour sequences instead of colours."),
+    ),
+)
+
+TEXT = Offer(
+    "Text",
+    (
+        Command("text.down", "j", "scroll_down", "Down", "Scroll down by a line."),
+        Command("text.up", "k", "scroll_up", "Up", "Scroll up by a line."),
+        Command("text.top", "g", "scroll_home", "Top", "Go to the top."),
+        Command("text.end", "G", "scroll_end", "End", "Go to the end."),
+    ),
 )

@@ -1,4 +1,4 @@
-"""What parts of the screen say to each other."""
+"""What parts of the terminal face say to each other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from workbench import wishes
+from workbench.events import Event
+
+
+@dataclass
+class Came(Message):
+    """Events came in."""
+
+    events: list[Event]
+
+
+@dataclass
+class Ended(Message):
+    """The stream of events is at its end."""
+
+    error: str
+    """Why it could not even begin; empty when it did."""
 
 
 @dataclass

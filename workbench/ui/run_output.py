@@ -19,20 +19,20 @@ class RunOutput:
         self.run = run
         self.lines = LiveLines()
         self._source = source
-        self._seen = 0
+        self.seen = 0
 
     def take(self) -> bool:
         """Take in what is new; False when there is more than one go of it."""
         run = self.run
-        self._seen = max(self._seen, run.output_seen - len(run.output))
+        self.seen = max(self.seen, run.output_seen - len(run.output))
         taken = 0
         # Counted from the end: that is where the new ones are, and where a deque is quick.
-        new = run.output_seen - self._seen
+        new = run.output_seen - self.seen
         for piece in list(islice(reversed(run.output), new))[::-1]:
-            self._seen += 1
+            self.seen += 1
             if piece.source == self._source:
                 self.lines.append(piece.text)
                 taken += len(piece.text)
                 if taken > _AT_ONCE:
-                    return self._seen == run.output_seen
+                    return self.seen == run.output_seen
         return True

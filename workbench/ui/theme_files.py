@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 
-from platformdirs import user_config_path
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from workbench import places
 from workbench.ui.ansi import Palette, contrast
 
 DEFAULT = "night"
@@ -38,23 +39,31 @@ class ThemeError(Exception):
     """A theme file that cannot be used; the message names the file, the fault and the remedy."""
 
 
-def shipped_dir() -> Path:
-    """Where the themes that come with the workbench are."""
-    package = Path(__file__).parents[1]
-    installed = package / "_data" / "themes"
-    return installed if installed.is_dir() else package.parent / "themes"
-
-
 def user_dir() -> Path:
     """Where users put their own; a file here with a shipped theme's name takes its place."""
-    return user_config_path("workbench") / "themes"
+    return places.config_dir() / "themes"
 
 
-def load_all(*directories: Path) -> tuple[list[Theme], list[str]]:
-    """Every good theme of some directories, and what is wrong with the others."""
+def files() -> list[Path]:
+    """Every theme file, the user's after the shipped ones."""
+    return [path for place in (places.shipped("themes"), user_dir()) for path in sorted(place.glob("*.toml"))]
+
+
+def stamp() -> tuple[tuple[Path, int, int], ...]:
+    """Something that differs when a theme file has changed."""
+    result = []
+    for path in files():
+        with suppress(OSError):
+            status = path.stat()
+            result.append((path, status.st_mtime_ns, status.st_size))
+    return tuple(result)
+
+
+def load_all() -> tuple[list[Theme], list[str]]:
+    """Every good theme, and what is wrong with the others."""
     themes: dict[str, Theme] = {}
     faults: list[str] = []
-    for path in (path for directory in directories for path in sorted(directory.glob("*.toml"))):
+    for path in files():
         try:
             themes[path.stem] = load(path)
         except ThemeError as error:

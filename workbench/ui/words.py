@@ -82,19 +82,26 @@ def outcome_mark(outcome: Outcome) -> Mark:
     return Mark("!", word, WARN)
 
 
+def run_mark(run: Run, now: float) -> Mark:
+    """How a run stands."""
+    if run.outcome:
+        return outcome_mark(run.outcome)
+    if run.state == "running":
+        return Mark(spinner(now), run.phase.name if run.phase else "starting", BUSY)
+    return Mark("◌", "waiting", MUTED)
+
+
 def case_mark(view: CaseView, now: float) -> Mark:
     """How a case stands: what runs or waits first, then what is known."""
     run = view.current
-    if run and run.state == "running":
-        return Mark(spinner(now), run.phase.name if run.phase else "starting", BUSY)
-    if run and run.state == "queued":
-        return Mark("◌", "waiting", MUTED)
+    if run and run.state != "ended":
+        return run_mark(run, now)
     if run and run.outcome and run.outcome.kind == "cancelled" and view.decided is None:
         return outcome_mark(run.outcome)
     if view.decided and view.decided.outcome:
         mark = outcome_mark(view.decided.outcome)
         return Mark("~", mark.word, MUTED) if view.stale else mark
-    return Mark(" ", "not run yet", MUTED)
+    return Mark(" ", "not run", MUTED)
 
 
 def reward(value: float | None) -> str:
@@ -103,6 +110,13 @@ def reward(value: float | None) -> str:
         return "–"
     text = f"{value:.3f}".rstrip("0")
     return text + "0" if text.endswith(".") else text
+
+
+def rewards(outcome: Outcome) -> str:
+    """All rewards by their keys; the one called `reward` alone needs no key."""
+    if len(outcome.rewards) > 1:
+        return "  ".join(f"{one_line(key)} {reward(value)}" for key, value in outcome.rewards.items())
+    return f"reward {reward(outcome.reward)}" if outcome.reward is not None else "no reward"
 
 
 def seconds(value: float) -> str:

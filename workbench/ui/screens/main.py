@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
@@ -13,22 +14,21 @@ from textual.widgets import Footer
 
 from workbench import wishes
 from workbench.session import CaseView, Run, Session, TaskView
-from workbench.ui.commands import MAIN, bindings
+from workbench.ui.commands import MAIN
 from workbench.ui.messages import Wished
 from workbench.ui.widgets.banner import Banner
-from workbench.ui.widgets.case_list import CaseList
+from workbench.ui.widgets.case_list import CaseList, Cases
 from workbench.ui.widgets.problem_list import ProblemList
 from workbench.ui.widgets.run_pane import RunPane
 from workbench.ui.widgets.title_bar import TitleBar
-
-_PANES = {"cases": "#case-rows", "problems": "ProblemList", "run": "#output"}
 
 
 class MainScreen(Screen[None]):
     """One task."""
 
     CSS_PATH = "main.tcss"
-    BINDINGS = bindings(MAIN)
+    OFFER = MAIN
+    BINDINGS = MAIN.bindings()
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-tiny"),
         (80, "-narrow"),
@@ -66,7 +66,7 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Begin with what is known, at the cases."""
         self.refresh_views()
-        self.query_one("#case-rows").focus()
+        self.query_one(Cases).focus()
 
     @property
     def view(self) -> TaskView:
@@ -96,8 +96,8 @@ class MainScreen(Screen[None]):
         self.query_one(TitleBar).show(session, view)
         self.query_one(Banner).show(session, view, self._lost)
         self.query_one(CaseList).show(view, self._hint(), now)
-        self.query_one(ProblemList).show(view.problems)
-        self.query_one(RunPane).show(self.case, self.run_shown, now)
+        self.query_one("#left ProblemList", ProblemList).show(view.problems)
+        self.query_one(RunPane).show(view, self.case, self.run_shown, now)
 
     def _hint(self) -> Content:
         if self._session.engine is None:
@@ -109,12 +109,19 @@ class MainScreen(Screen[None]):
     def on_case_list_selected(self) -> None:
         """Show the newest run of another case."""
         self._run = ""
-        self.query_one(RunPane).show(self.case, self.run_shown, self._clock())
+        self._show_run()
         self.refresh_bindings()
 
-    def on_option_list_option_selected(self) -> None:
-        """Go on from a case to its run."""
+    def _show_run(self) -> None:
+        self.query_one(RunPane).show(self.view, self.case, self.run_shown, self._clock())
+
+    @on(Cases.OptionSelected, "#case-rows")
+    def _case_chosen(self) -> None:
         self.action_focus_pane("run")
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        """Fill the tab that is shown now."""
+        self._show_run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Actions that make no sense now are shown dim."""
@@ -135,7 +142,7 @@ class MainScreen(Screen[None]):
         """Run every case."""
         self._wish(wishes.Replay(task=self._path))
 
-    def action_run_failing(self) -> None:
+    def action_run_unmet(self) -> None:
         """Run the cases that did not come out as they must."""
         names = tuple(
             view.case.name
@@ -188,7 +195,29 @@ class MainScreen(Screen[None]):
 
     def action_focus_pane(self, name: str) -> None:
         """Go to a pane."""
-        self.query_one(_PANES[name]).focus()
+        if name == "cases":
+            self.remove_class("-reading")
+            self.query_one(Cases).focus()
+            return
+        self.add_class("-reading")
+        problems = self.query_one("#left ProblemList")
+        if name == "problems" and problems.display:
+            problems.focus()
+        elif name == "problems":
+            self.query_one(RunPane).show_tab("problems-tab")
+        else:
+            self.query_one(RunPane).focus_content()
+
+    def action_tab(self, by: int) -> None:
+        """Show another tab of the run."""
+        self.query_one(RunPane).step_tab(by)
+
+    def action_back(self) -> None:
+        """Undo a maximised pane, else go to the cases."""
+        if self.maximized:
+            self.minimize()
+        else:
+            self.action_focus_pane("cases")
 
     def action_maximise(self) -> None:
         """Let the focused pane fill the screen, or undo it."""

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 from workbench.session import CaseView, Run, TaskView
 from workbench.trials.outcome import PhaseName
 from workbench.ui import words
-from workbench.ui.commands import LIST, bindings
+from workbench.ui.commands import LIST
 from workbench.ui.visible import one_line
 
 _BAR = 12
@@ -52,7 +52,8 @@ class Columns:
 class Cases(OptionList):
     """The rows."""
 
-    BINDINGS = bindings(LIST)
+    OFFER = LIST
+    BINDINGS = LIST.bindings()
 
 
 class CaseList(Vertical):

@@ -2,72 +2,162 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
+from textual import events, work
 from textual.cache import LRUCache
 from textual.geometry import Size
+from textual.message import Message
 from textual.reactive import var
 from textual.scroll_view import ScrollView
+from textual.selection import Selection
 from textual.strip import Strip
 
-from workbench.ui.ansi import PLAIN, Palette, Pen, pen_after, pieces
-from workbench.ui.commands import OUTPUT, bindings
+from workbench.ui.ansi import PLAIN, Palette, Pen, pen_after, pieces, shown, uncolored
+from workbench.ui.commands import OUTPUT
+from workbench.ui.finding import FAILURE, Search, Words
 from workbench.ui.lines import Lines, LiveLines
+from workbench.ui.rows import Rows
+from workbench.ui.slices import in_slices
 from workbench.ui.theme_files import palette
 
 
 class LogView(ScrollView, can_focus=True):
     """Lines with their ANSI colours, following the end until one scrolls away from it."""
 
-    BINDINGS = bindings(OUTPUT)
+    OFFER = OUTPUT
+    BINDINGS = OUTPUT.bindings()
+    ALLOW_SELECT = True
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"log-view--match", "log-view--current"}
 
-    follow: var[bool] = var(True)
+    follow: var[bool] = var(True, init=False)
     """Stay at the end as output comes."""
-    raw: var[bool] = var(False)
+    wrap: var[bool] = var(True, init=False)
+    """Break lines that are longer than the view."""
+    raw: var[bool] = var(False, init=False)
     """Show colour sequences instead of colours."""
+
+    class StateChanged(Message):
+        """What `state` says is something else now."""
+
+    @dataclass
+    class SearchAsked(Message):
+        """The user wants to type what to search for."""
+
+        view: LogView
 
     def __init__(self, identifier: str) -> None:
         super().__init__(id=identifier)
         self._lines: Lines = LiveLines()
-        self._shown = 0
+        self._rows = Rows(self._lines, None)
+        self._known = 0
+        """Lines drawn so far."""
         self._dropped = 0
         self._width = 0
-        self._strips: LRUCache[int, Strip] = LRUCache(1024)
+        self._placing = False
+        self._strips: LRUCache[int, list[Strip]] = LRUCache(512)
         self._pens: LRUCache[int, list[Pen]] = LRUCache(32)
         """The pen at the start of each line of a block that was looked at, and at its end."""
-        self._placing = False
         self._colors: Palette | None = None
+        self._search: Search | None = None
+        self._match: int | None = None
+        """The line of the match that was gone to."""
 
     @property
     def lines(self) -> Lines:
         """What is shown."""
         return self._lines
 
+    @property
+    def state(self) -> str:
+        """How it is looked at, in a few words."""
+        words = [f"{len(self._lines):,} line{'s' if len(self._lines) != 1 else ''}"]
+        words += [f"{self._lines.dropped:,} earlier ones dropped"] if self._lines.dropped else []
+        words += ["raw"] if self.raw else []
+        words += [] if self.wrap else ["not wrapped"]
+        if self._search:
+            at = self._search.found.index(self._match) + 1 if self._match in self._search.found else 0
+            words.append(f"match {at} of {len(self._search.found)}")
+        words += ["following"] if self.follow else []
+        return " · ".join(words)
+
     def show(self, lines: Lines) -> None:
         """Show other lines, from their end when following, else from their start."""
         self._lines = lines
-        self._width = 0
+        self._known = 0
         self._dropped = lines.dropped
-        self._forget()
-        self._place(0)
-        self.grown()
+        self._match = None
+        self._search = Search(lines, self._search.wanted) if self._search else None
+        self._lay_out()
 
     def grown(self) -> None:
         """Draw what was added to the lines since the last call."""
-        if gone := self._lines.dropped - self._dropped:
+        gone = self._lines.dropped - self._dropped
+        if gone or self._known > len(self._lines):
             self._dropped = self._lines.dropped
-            self._forget()
+            self.show(self._lines)
+            return
         # The line that was last may have grown, and so may its colour for the lines after it.
-        self._strips.discard(self._shown - 1)
+        self._strips.discard(self._known - 1)
         self._pens.discard(self._lines.blocks - 1)
-        self._shown = len(self._lines)
-        self.virtual_size = Size(self._width, self._shown)
-        self._place(self.max_scroll_y if self.follow else self.scroll_offset.y - gone)
-        self.refresh()
+        self._known = len(self._lines)
+        self._rows.grown()
+        if self._search:
+            self._search.grown()
+        self._work()
+
+    def _lay_out(self) -> None:
+        """Make the rows anew: other lines, another width, or another way to show them."""
+        line = self._rows.at(self.scroll_offset.y)[0] if not self.follow and self._known else 0
+        # A column is kept free for the scrollbar, so that its coming does not change the rows.
+        room = self.size.width - self.styles.gutter.width - 1
+        self._rows = Rows(self._lines, max(1, room) if self.wrap else None, raw=self.raw)
+        self._width = 0
+        self._known = len(self._lines)
+        self._forget()
+        self._work(line)
+
+    def _work(self, line: int | None = None) -> None:
+        """Measure rows and search, now for a slice and then as long as it takes."""
+        self._spread(line)
+        measuring = self._rows.measure()
+        next(measuring, None)
+        self._spread(line)
+        if self.wrap or self._search:
+            self._go_on(measuring, line)
+
+    @work(group="work", exclusive=True)
+    async def _go_on(self, measuring: Iterator[None], line: int | None) -> None:
+        await in_slices(measuring)
+        self._spread(line)
+        if self._search:
+            await in_slices(self._search.go_on())
+            self._changed()
+
+    def _spread(self, line: int | None) -> None:
+        """Give the scrollbars what there is, and stay where the user looks."""
+        top = self.scroll_offset.y if line is None else self._rows.first(min(line, max(0, self._known - 1)))
+        self.virtual_size = Size(0 if self.wrap else self._width, len(self._rows))
+        self._place(self.max_scroll_y if self.follow else top)
+        self._changed()
 
     def _place(self, y: int) -> None:
         self._placing = True
         self.scroll_to(y=max(0, y), animate=False)
         self._placing = False
+
+    def _changed(self) -> None:
+        self.refresh()
+        self.post_message(self.StateChanged())
+
+    def on_resize(self) -> None:
+        """Wrap for another width."""
+        self._lay_out()
 
     def notify_style_update(self) -> None:
         """Draw anew in another theme's colours."""
@@ -78,58 +168,163 @@ class LogView(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Following stops where the user scrolls away from the end, and begins again there."""
         super().watch_scroll_y(old_value, new_value)
-        if not self._placing:
+        if not self._placing and self.is_mounted:
             self.follow = new_value >= self.max_scroll_y
+            self._changed()
 
     def watch_raw(self) -> None:
-        """Draw anew."""
-        self._forget()
-        self.refresh()
+        """Show it the other way."""
+        self._lay_out()
+
+    def watch_wrap(self) -> None:
+        """Show it the other way."""
+        self._lay_out()
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""
         self.follow = True
         self._place(self.max_scroll_y)
+        self._changed()
 
     def action_top(self) -> None:
         """Go to the first line."""
-        self.follow = False
-        self._place(0)
+        self.go_to(0)
 
     def action_toggle_raw(self) -> None:
         """Show colour sequences, or colours again."""
         self.raw = not self.raw
 
+    def action_toggle_wrap(self) -> None:
+        """Break long lines, or let them run out of sight."""
+        self.wrap = not self.wrap
+
+    def action_search(self) -> None:
+        """Ask for what to search for."""
+        self.post_message(self.SearchAsked(self))
+
+    def action_next_match(self, by: int = 1) -> None:
+        """Go to the next match, or with -1 to the one before."""
+        if self._search is None:
+            self.action_search()
+        elif (
+            found := self._search.next(self._here() if self._match is None else self._match, by)
+        ) is not None:
+            self._match = found
+            self.go_to(found)
+
+    def action_first_failure(self) -> None:
+        """Go to the first line that speaks of a failure."""
+        self._find_failure()
+
+    @work(group="failure", exclusive=True)
+    async def _find_failure(self) -> None:
+        search = Search(self._lines, FAILURE)
+        await in_slices(step for step in search.go_on() if not search.found)
+        if search.found:
+            self._search = search
+            self._match = search.found[0]
+            self.go_to(self._match)
+            self._strips.clear()
+        else:
+            self.notify("No line speaks of a failure.")
+
+    def search(self, typed: str) -> None:
+        """Mark what is typed wherever it stands, and go to the next place from here; nothing ends it."""
+        self._search = Search(self._lines, Words(typed)) if typed else None
+        self._match = None
+        self._strips.clear()
+        if self._search:
+            self._search_here()
+        self._changed()
+
+    @work(group="search", exclusive=True)
+    async def _search_here(self) -> None:
+        if (search := self._search) is None:
+            return
+        here = self._here()
+        await in_slices(search.go_on())
+        if (found := search.next(here - 1, 1)) is not None:
+            self._match = found
+            self.go_to(found)
+        self._changed()
+
+    def go_to(self, line: int) -> None:
+        """Show a line, a third from the top, and stop following."""
+        self.follow = False
+        self._place(self._rows.first(line) - self.scrollable_content_region.height // 3)
+        self._strips.clear()
+        self._changed()
+
+    def _here(self) -> int:
+        return self._rows.at(self.scroll_offset.y)[0] if self._known else 0
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text."""
+        start = selection.start.y if selection.start else 0
+        end = selection.end.y if selection.end else len(self._lines) - 1
+        lines = [""] * start + [self._text(line) for line in range(start, min(end + 1, len(self._lines)))]
+        return selection.extract("\n".join(lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self._strips.clear()
+        self.refresh()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scrolling up by the wheel stops following, also at the top."""
+        self.follow = False
+
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """One row of the screen."""
         left, top = self.scroll_offset
         width = self.scrollable_content_region.width
         style = self.rich_style
-        number = top + y
-        if number >= len(self._lines):
+        if top + y >= len(self._rows):
             return Strip.blank(width, style)
-        strip = self._strip(number)
+        line, part = self._rows.at(top + y)
+        parts = self._parts(line)
+        strip = parts[min(part, len(parts) - 1)]
         return strip.crop_extend(left, left + width, style).apply_style(style)
 
-    def _strip(self, number: int) -> Strip:
-        if (strip := self._strips.get(number)) is None:
-            pen = self._pen(number)
-            segments = [
-                Segment(*piece) for piece in pieces(self._lines[number], pen, self._palette, raw=self.raw)
-            ]
-            strip = self._strips[number] = Strip(segments)
-            if strip.cell_length > self._width:
+    def _parts(self, line: int) -> list[Strip]:
+        """The rows of a line."""
+        if (parts := self._strips.get(line)) is None:
+            strip = self._marked(line, self._strip(line))
+            cuts = self._rows.cuts(strip.text)
+            divided = strip.divide(cuts[1:]) or [strip]
+            starts = [len(strip.crop(0, cut).text) for cut in cuts]
+            parts = [part.apply_offsets(start, line) for part, start in zip(divided, starts, strict=False)]
+            self._strips[line] = parts
+            if not self.wrap and strip.cell_length > self._width:
                 self._width = strip.cell_length
-                self.call_later(self._widen)
+                self.call_later(self._spread, None)
+        return parts
+
+    def _strip(self, line: int) -> Strip:
+        segments = pieces(self._lines[line], self._pen(line), self._palette, raw=self.raw)
+        return Strip([Segment(*piece) for piece in segments] or [Segment("")])
+
+    def _marked(self, line: int, strip: Strip) -> Strip:
+        """A line with its matches and what is selected of it."""
+        if self._search:
+            name = "log-view--current" if line == self._match else "log-view--match"
+            style = self.get_component_rich_style(name)
+            for span in self._search.wanted.spans(strip.text):
+                strip = _restyle(strip, *span, style)
+        selection = self.text_selection
+        if selection is not None and (span_ := selection.get_span(line)) is not None:
+            start, end = span_
+            style = self.screen.get_component_rich_style("screen--selection")
+            strip = _restyle(strip, start, len(strip.text) if end == -1 else end, style)
         return strip
 
-    def _widen(self) -> None:
-        self.virtual_size = Size(self._width, self._shown)
+    def _text(self, line: int) -> str:
+        return shown(self._lines[line] if self.raw else uncolored(self._lines[line]))
 
-    def _pen(self, number: int) -> Pen:
+    def _pen(self, line: int) -> Pen:
         """The pen at a line's start: colours may go on over line breaks."""
-        block = self._lines.block_of(number)
-        return self._block_pens(block)[number - self._lines.start(block)]
+        block = self._lines.block_of(line)
+        return self._block_pens(block)[line - self._lines.start(block)]
 
     def _block_pens(self, block: int) -> list[Pen]:
         if (pens := self._pens.get(block)) is None:
@@ -151,3 +346,12 @@ class LogView(ScrollView, can_focus=True):
     def _forget(self) -> None:
         self._strips.clear()
         self._pens.clear()
+
+
+def _restyle(strip: Strip, start: int, end: int, style: Style) -> Strip:
+    """A strip with another style over some of its characters."""
+    text = strip.text
+    cuts = [cell_len(text[:start]), cell_len(text[:end]), strip.cell_length]
+    before, middle, after = (*strip.divide(cuts), *[Strip([])] * 3)[:3]
+    over = [Segment(part.text, (part.style or Style()) + style) for part in middle]
+    return Strip([*before, *over, *after])

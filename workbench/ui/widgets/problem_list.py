@@ -8,14 +8,15 @@ from textual.widgets.option_list import Option
 
 from workbench.task.problem import Problem
 from workbench.ui import words
-from workbench.ui.commands import LIST, bindings
+from workbench.ui.commands import LIST
 from workbench.ui.visible import visible
 
 
 class ProblemList(OptionList):
     """Problems, each with its place and what to do."""
 
-    BINDINGS = bindings(LIST)
+    OFFER = LIST
+    BINDINGS = LIST.bindings()
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,5 +54,5 @@ def _prompt(problem: Problem) -> Content:
         visible(problem.message),
     ]
     if problem.hint:
-        parts.append((f"  → {visible(problem.hint)}", words.MUTED))
+        parts.append((f"\n  → {visible(problem.hint)}", words.MUTED))
     return Content.assemble(*parts)

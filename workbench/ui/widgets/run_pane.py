@@ -1,17 +1,25 @@
-"""One run of a case: how it stands, and what it printed."""
+"""One run of a case: how it stands, and tabs with all there is to know of it."""
 
 from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static, TabbedContent, TabPane
+from textual.widget import Widget
+from textual.widgets import Static, TabbedContent, TabPane, Tabs
 
-from workbench.session import CaseView, Run
+from workbench.session import CaseView, Run, TaskView
 from workbench.ui import words
 from workbench.ui.run_output import RunOutput
 from workbench.ui.visible import one_line, visible
+from workbench.ui.widgets.log_pane import LogPane
 from workbench.ui.widgets.log_view import LogView
+from workbench.ui.widgets.problem_list import ProblemList
+from workbench.ui.widgets.test_list import TestList
+from workbench.ui.widgets.test_list import label as tests_label
+from workbench.ui.widgets.timing_view import TimingView
+
+_DETAIL_LINES = 6
 
 
 class RunPane(Vertical):
@@ -19,81 +27,144 @@ class RunPane(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._output: RunOutput | None = None
+        self._outputs: dict[str, RunOutput] = {}
+        self._run: Run | None = None
 
     def compose(self) -> ComposeResult:
         """The headline over the tabs."""
         yield Static(id="headline")
-        with TabbedContent(id="run-tabs"), TabPane("verifier", id="tab-verifier"):
-            yield Static(id="output-hint", classes="hint")
-            yield LogView("output")
+        with TabbedContent(id="run-tabs"):
+            with TabPane("verifier", id="verifier"):
+                yield LogPane("verifier-output")
+            with TabPane("agent", id="agent"):
+                yield LogPane("agent-output")
+            with TabPane("tests", id="tests"):
+                yield TestList()
+            with TabPane("timing", id="timing"):
+                yield TimingView()
+            with TabPane("problems", id="problems-tab"):
+                yield ProblemList()
 
     def on_mount(self) -> None:
         """Name the pane."""
         self.border_title = "3 Run"
 
-    def show(self, view: CaseView | None, run: Run | None, now: float) -> None:
+    @property
+    def tab(self) -> str:
+        """The tab that is shown."""
+        return self.query_one(TabbedContent).active
+
+    def show_tab(self, name: str) -> None:
+        """Show a tab, and go to what is in it."""
+        self.query_one(TabbedContent).active = name
+        self.focus_content()
+
+    def step_tab(self, by: int) -> None:
+        """Show the tab so many to the right, going round."""
+        tabs = self.query_one(Tabs)
+        (tabs.action_next_tab if by > 0 else tabs.action_previous_tab)()
+
+    def focus_content(self) -> None:
+        """Go to what the shown tab holds."""
+        pane = self.query_one(TabbedContent).active_pane
+        if pane is None:
+            return
+        target = next((w for w in pane.walk_children(Widget) if w.focusable and w.display), None)
+        (target or self.query_one(Tabs)).focus()
+
+    def show(self, task: TaskView, case: CaseView | None, run: Run | None, now: float) -> None:
         """Show a run as it stands.
 
         Args:
             now: Unix seconds, for one that lasts.
         """
-        self.border_title = _title(view, run)
-        self.query_one("#headline", Static).update(_headline(view, run, now))
-        log = self.query_one("#output", LogView)
+        if run is not self._run:
+            self._run = run
+            self._outputs = {}
+        self.border_title = _title(case, run)
+        self.query_one("#headline", Static).update(_headline(case, run, now))
+        tabs = self.query_one(TabbedContent)
+        tabs.get_tab("tests").label = Content(tests_label(run))
+        tabs.get_tab("problems-tab").label = Content(f"problems {len(task.problems)}")
+        match tabs.active:
+            case "verifier" | "agent" as source:
+                self._show_output(source, run, now)
+            case "tests":
+                self.query_one(TestList).show(run)
+            case "timing":
+                self.query_one(TimingView).show(task, case, run, now)
+            case "problems-tab":
+                self.query_one(ProblemList).show(task.problems)
+
+    def _show_output(self, source: str, run: Run | None, now: float) -> None:
+        pane = self.query_one(f"#{source}", TabPane).query_one(LogPane)
         if run is None:
-            self._output = None
-        elif self._output is None or self._output.run is not run:
-            self._output = RunOutput(run, "verifier")
-            log.follow = run.state != "ended"
-            log.show(self._output.lines)
-        if self._output:
-            before = len(self._output.lines)
-            if not self._output.take():
-                self.call_later(self.show, view, run, now)
-            if len(self._output.lines) != before or (run and run.state == "running"):
-                log.grown()
-        empty = self._output is None or not len(self._output.lines)
-        self.set_class(empty, "-silent")
-        self.query_one("#output-hint", Static).update(_silence(run) if empty else "")
+            pane.show(None, silence=_silence(source, run))
+            return
+        output = self._outputs.get(source)
+        if output is None:
+            output = self._outputs[source] = RunOutput(run, "agent" if source == "agent" else "verifier")
+        before = output.seen
+        if not output.take():
+            self.call_later(self._show_output, source, run, now)
+        pane.show(output.lines, silence=_silence(source, run), follow=run.state != "ended")
+        if output.seen != before:
+            pane.log_view.grown()
+
+    def on_log_view_state_changed(self) -> None:
+        """Say at the pane's foot how the output is looked at."""
+        self._show_state()
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        """Say at the pane's foot how the tab's output is looked at."""
+        self._show_state()
+
+    def _show_state(self) -> None:
+        pane = self.query_one(TabbedContent).active_pane
+        view = next(iter(pane.query(LogView)), None) if pane else None
+        self.border_subtitle = view.state if view and view.lines else ""
 
 
-def _title(view: CaseView | None, run: Run | None) -> str:
-    if view is None or run is None:
+def _title(case: CaseView | None, run: Run | None) -> str:
+    if case is None:
         return "3 Run"
-    name = one_line(view.case.name).replace("[", "\\[")
-    if len(view.runs) > 1:
-        return f"3 Run · {name} · {view.runs.index(run) + 1} of {len(view.runs)}"
-    return f"3 Run · {name}"
+    title = f"3 Run · {one_line(case.case.name)}"
+    if run and len(case.runs) > 1:
+        title += f" · {case.runs.index(run) + 1} of {len(case.runs)}"
+    return title.replace("[", "\\[")
 
 
-def _headline(view: CaseView | None, run: Run | None, now: float) -> Content:
-    if view is None:
+def _headline(case: CaseView | None, run: Run | None, now: float) -> Content:
+    if case is None:
         return Content.styled("no case is selected", words.MUTED)
-    lines = [_standing(view, run, now)]
+    lines = [_standing(case, run, now)]
     if run and run.phases:
         lines.append(_phases(run, now))
-    if view.case.why:
-        lines.append(Content.styled(f"why it is wrong: {one_line(view.case.why)}", words.MUTED))
+    if case.case.why:
+        lines.append(Content.styled(f"what is wrong with it: {one_line(case.case.why)}", words.MUTED))
+    if case.stale:
+        lines.append(Content.styled(f"stale: {one_line(case.stale)}", words.WARN))
     if run and run.outcome:
-        lines += [Content.styled(visible(detail), words.WARN) for detail in run.outcome.detail]
+        lines += [Content.styled(visible(note), words.WARN) for note in run.outcome.notes]
+        lines += [Content(visible(line)) for line in run.outcome.detail[-_DETAIL_LINES:]]
     return Content("\n").join(lines)
 
 
-def _standing(view: CaseView, run: Run | None, now: float) -> Content:
-    must = Content.styled(f"  {words.expectation(view)}", words.MUTED)
+def _standing(case: CaseView, run: Run | None, now: float) -> Content:
+    must = (f"  {words.expectation(case)}", words.MUTED)
     if run is None:
-        return Content.assemble(("not run yet", words.MUTED), must)
+        return Content.assemble(("not run", words.MUTED), must)
     if run.outcome:
         mark = words.outcome_mark(run.outcome)
-        reward = f"  reward {words.reward(run.outcome.reward)}" if run.outcome.reward is not None else ""
+        rewards = "" if "reward" in run.outcome.reason else f"  {words.rewards(run.outcome)}"
         return Content.assemble(
             (f"{mark.sign} {mark.word}", f"bold {mark.color}".strip()),
-            reward,
             must,
+            rewards,
             f"  {words.reason(run.outcome)}",
+            ("" if run.outcome.whole else "  verified again, not a whole trial", words.MUTED),
         )
-    mark = words.case_mark(view, now)
+    mark = words.run_mark(run, now)
     why = f"  {one_line(run.why)}" if run.why else ""
     return Content.assemble((f"{mark.sign} {mark.word}", f"bold {mark.color}"), must, (why, words.MUTED))
 
@@ -108,7 +179,7 @@ def _phases(run: Run, now: float) -> Content:
     return Content.assemble(*parts, (words.seconds(words.elapsed(run, now)), "bold"))
 
 
-def _silence(run: Run | None) -> Content:
+def _silence(source: str, run: Run | None) -> Content:
     """What stands where output will be."""
     if run is None:
         return Content.from_markup(
@@ -118,8 +189,8 @@ def _silence(run: Run | None) -> Content:
     if run.state == "queued":
         return Content("It waits for its turn.")
     if run.state == "ended":
-        return Content("The verifier printed nothing.")
-    if run.phase and run.phase.name == "verifier":
-        return Content("The verifier has printed nothing so far.")
-    phase = run.phase.name if run.phase else "start"
-    return Content(f"The verifier has not begun; this is the {phase} phase.")
+        return Content(f"The {source} printed nothing.")
+    if run.phase and run.phase.name == source:
+        return Content(f"The {source} has printed nothing so far.")
+    phase = run.phase.name if run.phase else "starting"
+    return Content(f"The {source} prints nothing now: this is the {phase} phase.")

@@ -1,0 +1,30 @@
+"""Text that scrolls."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.ui.commands import TEXT
+
+
+class TextView(VerticalScroll):
+    """Content of any height."""
+
+    OFFER = TEXT
+    BINDINGS = TEXT.bindings()
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        yield Static()
+
+    def put(self, content: Content) -> None:
+        """Show this and nothing else."""
+        self.query_one(Static).update(content)
+
+    @property
+    def room(self) -> int:
+        """Cells of a line."""
+        return max(20, self.size.width - 3)

@@ -1,0 +1,104 @@
+"""The time of all cases on one scale, and the phases of the selected run against its earlier ones."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from workbench.session import CaseView, Run, TaskView
+from workbench.ui import words
+from workbench.ui.timing import Span, is_slow, spans, total, usual
+from workbench.ui.visible import one_line
+from workbench.ui.widgets.text_view import TextView
+
+_TIME = 8
+_LEAST_BAR = 10
+
+
+class TimingView(TextView):
+    """A waterfall."""
+
+    def show(self, task: TaskView, case: CaseView | None, run: Run | None, now: float) -> None:
+        """Show where time went.
+
+        Args:
+            now: Unix seconds, for what runs.
+        """
+        shown = [(view, _shown(view, case, run)) for view in task.cases.values()]
+        timed = [(view, its) for view, its in shown if its and its.phases]
+        if not timed:
+            self.put(Content.styled("Nothing has run yet.", words.MUTED))
+            return
+        lines = _waterfall(timed, case, self.room, now)
+        if case and run and run.phases:
+            lines += ["", *_phases(case, run, now)]
+        self.put(Content("\n").join(lines))
+
+
+def _shown(view: CaseView, case: CaseView | None, run: Run | None) -> Run | None:
+    return run if case is view else view.current
+
+
+def _waterfall(
+    timed: list[tuple[CaseView, Run]], case: CaseView | None, room: int, now: float
+) -> list[Content | str]:
+    names = [one_line(view.case.name) for view, _ in timed]
+    width = min(max(Content(name).cell_length for name in names), room // 3)
+    bar = max(_LEAST_BAR, room - width - _TIME - 4)
+    scale = max(total(run, now) for _, run in timed) or 1.0
+    legend = [
+        part
+        for name in ("environment", "agent", "verifier")
+        for part in (
+            (f"{words.PHASES[name].sign * 2} ", words.PHASES[name].color),
+            (f"{name}  ", words.MUTED),
+        )
+    ]
+    lines: list[Content | str] = [Content.assemble(" " * (width + 2), *legend)]
+    for name, (view, run) in zip(names, timed, strict=True):
+        label = Content.styled(name, "bold" if view is case else "").truncate(width, ellipsis=True)
+        label = label.pad_right(width - label.cell_length)
+        took = words.seconds(total(run, now)).rjust(_TIME)
+        lines.append(Content.assemble(label, "  ", _bar(spans(run, now), bar, scale), "  ", took))
+    everything = sum(total(run, now) for _, run in timed)
+    lines.append(
+        Content.styled(
+            f"{'all together'.rjust(width)}  {words.seconds(everything)} of machine time", words.MUTED
+        )
+    )
+    return lines
+
+
+def _bar(parts: list[Span], width: int, scale: float) -> Content:
+    cells: list[str | tuple[str, str]] = []
+    at = 0
+    for span in parts:
+        upto = min(width, max(at, round(width * (span.start + span.seconds) / scale)))
+        mark = words.PHASES[span.name] if span.name else words.Mark(" ", "", "")
+        cells.append((mark.sign * (upto - at), mark.color))
+        at = upto
+    return Content.assemble(*cells, " " * (width - at))
+
+
+def _phases(case: CaseView, run: Run, now: float) -> list[Content]:
+    before = [other for other in case.runs if other is not run and other.queued_at < run.queued_at]
+    lines = [Content.styled(f"{one_line(case.case.name)}, phase by phase", "bold")]
+    for span in spans(run, now):
+        if span.name is None:
+            lines.append(
+                Content.styled(f"  {'between phases':<22}{words.seconds(span.seconds):>8}", words.MUTED)
+            )
+            continue
+        mark = words.PHASES[span.name]
+        name = f"{span.name} {one_line(span.step)}".strip()
+        usually = usual(before, span.name, span.step)
+        parts: list[str | tuple[str, str]] = [
+            (f"{mark.sign} {name:<22}", mark.color),
+            f"{words.seconds(span.seconds):>8}",
+            ("  so far" if span.lasting else "", words.BUSY),
+        ]
+        if usually is not None:
+            parts.append((f"  usually {words.seconds(usually)}", words.MUTED))
+            if is_slow(span.seconds, usually):
+                parts.append((f"  slow: {span.seconds / usually:.1f} times as long", words.WARN))
+        lines.append(Content.assemble(*parts))
+    return lines
