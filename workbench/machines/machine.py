@@ -44,6 +44,9 @@ class HostCommand(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
     env: dict[str, str]
     """The whole environment, not an addition to the caller's."""
+    relays: bool = False
+    """Whether it only carries a terminal that is elsewhere. Its standard error is then its own talk, kept
+    off the screen; a shell of the host needs that on the terminal, or it is not interactive."""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -70,6 +73,10 @@ class State(Protocol):
 
     async def branch(self, name: str) -> Machine:
         """A new machine that starts as the state is. The state stays as it was."""
+        ...
+
+    async def usage(self) -> Usage:
+        """What keeping it costs the host."""
         ...
 
     async def delete(self) -> None:
