@@ -1,0 +1,1 @@
+"""The shell pane: a real terminal in the window."""

@@ -1,0 +1,1 @@
+"""The emulator by Ghostty's terminal core, libghostty-vt."""
