@@ -56,17 +56,20 @@ def surprises(task: TaskView) -> Iterator[tuple[CaseView, Run]]:
 def evidence(run: Run) -> Iterator[tuple[str, list[str]]]:
     """What a person wants to see of a run that surprised: headings, each with its lines."""
     outcome = run.outcome
-    if outcome and outcome.detail:
-        yield "", [plain(line) for line in outcome.detail]
-    if outcome and outcome.agent_exit_code is not None and not outcome.detail:
-        yield from _tail(run, "agent", "the script's")
-    yield from _tail(run, "verifier", "the verifier's")
+    detail = [plain(line) for line in outcome.detail] if outcome else []
+    script = _last_lines(run, "agent") if outcome and outcome.agent_exit_code and not detail else []
+    verifier = _last_lines(run, "verifier")
+    for heading, lines in (
+        ("", detail),
+        ("the script's last lines", script),
+        ("the verifier's last lines", [] if set(verifier) <= set(detail) else verifier),
+    ):
+        if lines:
+            yield heading, lines
 
 
-def _tail(run: Run, source: str, whose: str) -> Iterator[tuple[str, list[str]]]:
+def _last_lines(run: Run, source: str) -> list[str]:
     pieces = (piece.text for piece in reversed(run.output) if piece.source == source)
     # A piece holds part of a line or many; this many surely hold the last lines without joining them all.
     text = "".join(reversed(list(islice(pieces, 50 * TAIL_LINES))))
-    lines = plain(text).rstrip("\n").split("\n")
-    if lines != [""]:
-        yield f"{whose} last lines", lines[-TAIL_LINES:]
+    return [line for line in plain(text).rstrip("\n").split("\n")[-TAIL_LINES:] if text]

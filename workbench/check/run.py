@@ -128,8 +128,8 @@ class _Check:
     def _failed(self, event: ev.EngineFailed) -> None:
         self._note(Exit.MACHINERY)
         self._say("error", f"{event.message}; {event.hint}" if event.hint else event.message)
-        if self._link.death:
-            self._talk.print(Text("\n".join(f"    │ {plain(line)}" for line in self._link.death.last_lines)))
+        if self._link.death and self._link.death.last_lines:
+            self._say("info", f"its last line there: {self._link.death.last_lines[-1]}")
         self._stop()
 
     def _finish(self) -> None:

@@ -34,7 +34,7 @@ def print_provider(out: Console, provider: ev.ProviderChosen) -> None:
 
 
 def print_task(out: Console, task: TaskView) -> None:
-    """Everything there is to say about one task, the verdict last."""
+    """What there is to say about one task, the verdict last. Only the cases that decide show their output."""
     out.print()
     out.print(_heading(task))
     for problem in task.problems:
@@ -44,8 +44,10 @@ def print_task(out: Console, task: TaskView) -> None:
     for view, run in surprises(task):
         assert run.outcome
         out.print(Text.assemble(("✗ " + plain(view.case.name), "bold"), ": ", plain(run.outcome.reason)))
-        if view.case.why:
+        if view.case.kind == "negative" and view.case.why:
             out.print(Text(f"    {plain(view.case.why)}", style="italic"))
+        if task.verdict and view.case.name not in task.verdict.cases:
+            continue
         for heading, lines in evidence(run):
             if heading:
                 out.print(Text(f"    {heading}:", style="dim"))

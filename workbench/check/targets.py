@@ -22,7 +22,14 @@ def find_tasks(paths: Iterable[Path]) -> list[Path]:
         TargetError: a path leads to no task.
     """
     found = (task.resolve() for path in paths for task in _tasks_at(path))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_sayable(task) for task in found))
+
+
+def _sayable(task: Path) -> Path:
+    name = os.fsencode(task).decode(errors="backslashreplace")
+    if name != str(task):
+        raise TargetError(f"{name}: its name is not UTF-8, so no face can show it; rename it")
+    return task
 
 
 def _tasks_at(path: Path) -> list[Path]:
