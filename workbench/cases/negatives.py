@@ -27,8 +27,9 @@ from workbench.cases.case_keys import CaseKeys, leading_comment, read_case_keys
 from workbench.task.ignored import is_ignored
 from workbench.task.load import LoadedTask
 from workbench.task.problem import Problem
+from workbench.task.refused import refused
 from workbench.task.solutions import NEGATIVES, SCRIPT, negative_script
-from workbench.task.text import BOM, read_text, reason, shown
+from workbench.task.text import BOM, read_bytes, read_text, reason, shown
 
 KEYS = "case.toml"
 
@@ -46,9 +47,8 @@ def find_negatives(task_dir: Path) -> tuple[tuple[Case, ...], tuple[Problem, ...
     for entry in entries:
         if entry.name.startswith(".") or is_ignored(entry.name):
             continue
-        try:
-            case, found = _read_entry(task_dir, entry, cases)
-        except FileNotFoundError:  # removed meanwhile
+        case, found = _read_entry(task_dir, entry, cases)
+        if not os.path.lexists(entry):  # removed meanwhile
             continue
         problems += found
         if case:
@@ -90,8 +90,7 @@ def _read_entry(task_dir: Path, entry: Path, known: dict[str, Case]) -> tuple[Ca
     try:
         validate_input_tree(entry, task_dir.resolve())
     except (OSError, ValueError, RuntimeError) as error:
-        message = shown(str(error)).replace(f"{shown(task_dir.resolve())}/", "")
-        return None, [Problem(path, "refused-link", "error", message, "copy the target into the task")]
+        return None, [refused(task_dir.resolve(), error)]
     if is_directory:
         return _read_directory(task_dir, entry, path)
     return _read_script(entry, path)
@@ -133,25 +132,27 @@ def _read_directory(task_dir: Path, directory: Path, path: str) -> tuple[Case | 
         message = f"there is no {SCRIPT}, so nothing can run"
         problems.append(Problem(path, "missing-file", "error", message, f"add {path}/{SCRIPT}"))
         return None, problems
-    return _case(directory.name, shown(script.relative_to(task_dir)), script, keys, problems)
+    name = shown(script.relative_to(task_dir))
+    data = read_bytes(script, name)
+    if isinstance(data, Problem):
+        return None, [*problems, data]
+    return _case(directory.name, name, data, keys, problems)
 
 
 def _read_script(script: Path, path: str) -> tuple[Case | None, list[Problem]]:
-    try:
-        text = script.read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        message = f"cannot read it: {reason(error)}"
-        return None, [Problem(path, "unreadable-file", "error", message, "check its permissions")]
-    keys, problems = read_case_keys(leading_comment(text), path)
-    return _case(script.name.removesuffix(".sh"), path, script, keys, list(problems))
+    data = read_bytes(script, path)
+    if isinstance(data, Problem):
+        return None, [data]
+    keys, problems = read_case_keys(leading_comment(data.decode("utf-8", "replace")), path)
+    return _case(script.name.removesuffix(".sh"), path, data, keys, list(problems))
 
 
 def _case(
-    name: str, path: str, script: Path, keys: CaseKeys, problems: list[Problem]
+    name: str, path: str, script: bytes, keys: CaseKeys, problems: list[Problem]
 ) -> tuple[Case | None, list[Problem]]:
     if any(problem.severity == "error" for problem in problems):
         return None, problems
-    if script.stat().st_size == 0:
+    if not script.strip():
         message = "the script is empty: it does what nop does"
         problems.append(Problem(path, "empty-script", "info", message, "write a wrong solution into it"))
     return Case(name, "negative", keys.expect, keys.why, keys.fails, keys.output, path), problems

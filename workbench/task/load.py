@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from workbench.task.problem import Problem
+from workbench.task.refused import refused
 from workbench.task.text import BOM, read_bytes, read_text, reason, shown
 from workbench.task.toml_places import KeyPath, Place, deepest, dotted, key_places, syntax_error_place
 
@@ -218,7 +219,7 @@ def _missing_files(root: Path, config: TaskConfig) -> Iterator[Problem]:
         try:
             yield from _missing_step_files(paths, config, step)
         except (OSError, ValueError, RuntimeError) as error:
-            yield _refused(root, error)
+            yield refused(root, error)
     if not has_agent_environment_definition(
         paths.environment_dir, docker_image=config.environment.docker_image
     ):
@@ -265,18 +266,8 @@ def _harbor_refusal(root: Path) -> list[Problem]:
             warnings.simplefilter("ignore")  # told already
             Task(root)
     except Exception as error:  # any refusal of Harbor's is the author's to know
-        return [_refused(root, error)]
+        return [refused(root, error)]
     return []
-
-
-def _refused(root: Path, error: Exception) -> Problem:
-    """Harbor's own words, with the path that they end with as the place."""
-    message = str(error).replace(f"{root}{os.sep}", "").replace(str(root), "the task directory")
-    words, _, path = message.rpartition(": ")
-    if not words or not os.path.lexists(root / path):
-        return Problem(".", "refused-by-harbor", "error", shown(message))
-    hint = "copy what the link points to into the task" if (root / path).is_symlink() else ""
-    return Problem(shown(path), "refused-by-harbor", "error", words[:1].lower() + words[1:], hint)
 
 
 def _steps(config: TaskConfig) -> Sequence[StepConfig | None]:
