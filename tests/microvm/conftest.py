@@ -1,0 +1,91 @@
+"""What tests in real microVMs share: one image, one session, one event loop.
+
+`MICROVM_IMAGE` names an archive made by `tests/microvm/image.py`, for hosts where it cannot be made. Without, it
+is made once and kept in the user's cache directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from smol import MachineConfig, ResourceSpec
+
+from tests.microvm import image
+from workbench import places
+from workbench.machines.machine import MachineError
+from workbench.machines.smol.image import boot_image
+from workbench.machines.smol.machine import SmolMachine
+from workbench.machines.smol.session import SmolSession
+
+SMALL = ResourceSpec(cpus=1, memory_mb=512, network=False)
+_EMULATED = "boot process exited (code 0) before the agent was ready"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.microvm)
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"))
+            item.add_marker(pytest.mark.timeout(600))
+
+
+@pytest.fixture(scope="session")
+def archive() -> Path:
+    given = os.environ.get("MICROVM_IMAGE")
+    path = Path(given) if given else places.cache_dir() / "tests" / "microvm.tar"
+    if not path.exists():
+        image.make(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def rootfs(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("rootfs")
+    image.unpack(archive, root)
+    for directory in (root, *root.parents):
+        if directory.owner() == Path.home().owner() and str(directory).startswith("/tmp/"):
+            directory.chmod(0o755)  # as root, a VMM runs as another user
+    return root
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def session() -> AsyncIterator[SmolSession]:
+    session = SmolSession()
+    yield session
+    await session.close(60)
+    assert session.names() == []
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def image_key(session: SmolSession, archive: Path) -> str:
+    """The state of the image, booted from its archive."""
+    found = boot_image(str(archive))
+    return await boot(lambda: session.image_state(found.identity, config(found.reference)))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def machine(session: SmolSession, image_key: str) -> AsyncIterator[SmolMachine]:
+    """A fresh branch of the image's state."""
+    machine = await session.states.branch(image_key, "machine")
+    assert isinstance(machine, SmolMachine)
+    yield machine
+    await machine.delete()
+
+
+def config(reference: str) -> MachineConfig:
+    return MachineConfig(image=reference, resources=SMALL)
+
+
+async def boot[T](start: Callable[[], Awaitable[T]]) -> T:
+    """Boot, once more if need be: with an emulated processor about one boot in twelve ends by itself."""
+    try:
+        return await start()
+    except MachineError as error:
+        if _EMULATED not in str(error):
+            raise
+        return await start()

@@ -1,0 +1,1 @@
+"""Machines as microVMs, through the smolmachines SDK."""

@@ -1,0 +1,166 @@
+"""Removing machines for good: at the end of a session, and what a crash left.
+
+Run as `python -m workbench.machines.smol.purge` it removes what dead sessions left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+from smol import Machine, SmolError
+
+from workbench import places
+from workbench.machines.smol import sdk, vmm
+
+APP = "harbor-workbench"
+PREFIX = "workbench"
+_NAME = re.compile(rf"{PREFIX}-([0-9a-f]{{8}})-\d+")
+_LOCK_OF = re.compile(rf"\.({_NAME.pattern})\.fork-operation\.lock")
+_HELPER = re.compile(r"image-seed-[0-9a-f]+-(\d+)")
+"""The machine in which smolvm unpacks an archive, named by the process that asked for it."""
+_POLL = 0.05
+
+
+def machine_name(session: str, number: int) -> str:
+    """The name that smolvm knows a session's machine by. A name is never used twice."""
+    return f"{PREFIX}-{session}-{number}"
+
+
+def session_of(name: str) -> str | None:
+    """The session whose machine this is, None for a machine that is not ours."""
+    found = _NAME.fullmatch(name)
+    return found[1] if found else None
+
+
+class SessionLock:
+    """Says that a session lives, for as long as its process does, however that ends."""
+
+    def __init__(self, session: str) -> None:
+        """
+        Raises:
+            BlockingIOError: it lives.
+        """
+        self._path = _locks() / session
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._file)
+            raise
+
+    def release(self, *, remove: bool) -> None:
+        """Give the lock up. Its file stays while machines of the session may be left."""
+        if remove:
+            self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+
+def sweep() -> tuple[str, ...]:
+    """Remove all that sessions which ended without doing so left behind; returns the machines' names. Blocks.
+
+    Sessions that live, in this process or another, keep theirs.
+    """
+    left = {name for name in _names() if session_of(name)}
+    dead = {session for name in left if (session := session_of(name))} | set(os.listdir(_locks()))
+    gone: list[str] = []
+    for session in sorted(dead):
+        with contextlib.suppress(BlockingIOError):
+            lock = SessionLock(session)
+            if empty := purge(session):
+                gone += [name for name in left if session_of(name) == session]
+            lock.release(remove=empty)
+    for name in set(_names()):
+        if (helper := _HELPER.fullmatch(name)) and not psutil.pid_exists(int(helper[1])):
+            gone += [name] if _deleted(name) else []
+    return tuple(sorted(gone))
+
+
+def purge(session: str, deadline: float = 60.0) -> bool:
+    """Remove every machine of a session, its VMM killed first; the session must make no more. Blocks.
+
+    Args:
+        deadline: Seconds after which what is left is let be.
+
+    Returns:
+        Whether nothing is left.
+    """
+    until = time.monotonic() + deadline
+    with ThreadPoolExecutor(8, "smol purge") as pool:
+        while names := [name for name in _names() if session_of(name) == session]:
+            _kill(set(names))
+            # Those that others were branched from are refused until the others are gone: leaves first.
+            deleted = list(pool.map(_deleted, names))
+            if time.monotonic() > until:
+                return False
+            if not any(deleted):
+                time.sleep(_POLL)
+    for path in sdk.data_directories().glob(".*.fork-operation.lock"):
+        if (found := _LOCK_OF.fullmatch(path.name)) and session_of(found[1]) == session:
+            path.unlink(missing_ok=True)
+    return True
+
+
+def remove_traces(name: str) -> None:
+    """Remove what deleting a machine leaves: the lock of its branching, and a directory without a record."""
+    directory = sdk.data_directories()
+    (directory / f".{name}.fork-operation.lock").unlink(missing_ok=True)
+    for traces in _directories(name):
+        shutil.rmtree(traces, ignore_errors=True)
+
+
+def _deleted(name: str) -> bool:
+    try:
+        sdk.delete(name)
+    except SmolError:
+        return False
+    remove_traces(name)
+    return True
+
+
+def _kill(names: set[str]) -> None:
+    pids = {machine.pid for machine in Machine.list(sdk.LOCAL) if machine.name in names}
+    # smolvm's commands forget a machine whose VMM died; a VMM that was just starting may have no record yet.
+    for name in names:
+        for directory in _directories(name):
+            with contextlib.suppress(OSError, ValueError):
+                pids.add(int((directory / "agent.pid").read_text().split()[0]))
+    for pid in pids:
+        vmm.kill(vmm.process_of(pid))
+
+
+def _names() -> Iterator[str]:
+    """Every machine that has a record or a directory."""
+    yield from {
+        *(machine.name for machine in Machine.list(sdk.LOCAL)),
+        *(name for name, _ in _named_directories()),
+    }
+
+
+def _directories(name: str) -> list[Path]:
+    return [directory for found, directory in _named_directories() if found == name]
+
+
+def _named_directories() -> Iterator[tuple[str, Path]]:
+    for path in sdk.data_directories().glob("*/name"):
+        with contextlib.suppress(OSError):
+            yield path.read_text().strip(), path.parent
+
+
+def _locks() -> Path:
+    # Beside smolvm's own files, so that whoever sees the machines sees the locks.
+    directory = places.cache_dir() / "smol-sessions"
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+if __name__ == "__main__":
+    sweep()

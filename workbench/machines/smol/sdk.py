@@ -1,0 +1,61 @@
+"""The smolmachines SDK as the workbench calls it: on this machine only, and never on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import smol
+from smol import ConnectOptions, Machine
+
+LOCAL = ConnectOptions(target="local")
+"""Goes with every call: without it a token in the environment would send an author's task to a cloud."""
+
+CLI = Path(smol.__file__).with_name("smol-vmm")
+"""smolmachines' whole command line, which the wheel carries."""
+
+
+async def in_thread[**P, T](function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a call that may block for as long as it likes, in a thread of its own.
+
+    A pool would be used up by calls that wait for a guest, and be waited for when the process ends. A caller
+    that is cancelled leaves the call running.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(setter: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has closed
+            loop.call_soon_threadsafe(lambda: None if future.done() else setter())
+
+    def run() -> None:
+        try:
+            result = function(*args, **kwargs)
+        except BaseException as error:
+            raised = error
+            settle(lambda: future.set_exception(raised))
+        else:
+            settle(lambda: future.set_result(result))
+
+    threading.Thread(target=run, name=f"smol {getattr(function, '__name__', '')}", daemon=True).start()
+    return await future
+
+
+def delete(name: str) -> None:
+    """Delete a machine of this name, if there is one, without booting it. Blocks."""
+    Machine.delete_by_name(name, LOCAL)
+
+
+def data_directories() -> Path:
+    """Where smolvm keeps a directory for each machine, with the machine's name in the file `name`."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    home = (
+        Path(cache)
+        if cache
+        else Path.home() / ("Library/Caches" if os.uname().sysname == "Darwin" else ".cache")
+    )
+    return home / "smolvm" / "vms"
