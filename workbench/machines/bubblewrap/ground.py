@@ -14,6 +14,12 @@ from workbench.machines.bubblewrap.namespace import UserNamespace
 from workbench.machines.bubblewrap.programs import Programs
 
 
+def make_directory(path: Path) -> None:
+    """Make one that all may enter, whatever this process's umask: it becomes part of a machine."""
+    path.mkdir()
+    path.chmod(0o755)
+
+
 class Ground:
     """Attributes:
     programs: Of the host.
@@ -32,7 +38,7 @@ class Ground:
     def new_directory(self, kind: str) -> Path:
         """A fresh directory, named by one letter of its kind and a number."""
         path = self.path / f"{kind}{next(self._numbers)}"
-        path.mkdir(mode=0o755)
+        make_directory(path)
         return path
 
     @property

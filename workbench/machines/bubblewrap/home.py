@@ -27,7 +27,8 @@ class Home:
         root.mkdir(parents=True, exist_ok=True, mode=0o755)
         with _gate(root):
             self.path = root / secrets.token_hex(4)
-            self.path.mkdir(mode=0o755)
+            self.path.mkdir()
+            self.path.chmod(0o755)
             self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
 

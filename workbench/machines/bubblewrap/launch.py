@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -19,11 +20,14 @@ from pathlib import Path
 import msgspec
 
 from workbench.machines.bubblewrap.base import Base
-from workbench.machines.bubblewrap.ground import Ground
+from workbench.machines.bubblewrap.ground import Ground, make_directory
 from workbench.machines.bubblewrap.hints import refused
 from workbench.machines.bubblewrap.processes import UMASK, readable, run
 
 _PAGE = 4096
+_OLD_ROOT = "/oldroot"
+"""Where bwrap sees the host's files, and so what it puts before every path."""
+_OTHER_OPTIONS = len("lowerdir=,upperdir=/00,workdir=/w00,userxattr") + 16
 _FIRST = {
     # What a command leaves behind becomes a child of the first process; SIGCHLD ignored, the kernel reaps it.
     "bash": """[ -d "$0" ] || mkdir -p -- "$0"; trap '' CHLD; exec cat""",
@@ -54,10 +58,11 @@ class Spec(msgspec.Struct, frozen=True):
             stack.append(str(self.session_layer))
         return stack + [str(layer / str(number)) for layer in self.layers]
 
-    def too_deep(self) -> bool:
-        """Whether mount(2), which takes a page of options, would refuse one more layer."""
-        longest = max(self.lower(number) for number in range(len(self.base.mounts)))
-        return sum(len(path) + 1 for path in longest) + 4 * max(map(len, longest)) + 64 > _PAGE
+    def too_deep(self, directory: Path) -> bool:
+        """Whether mount(2), which takes a page of options, would refuse a machine in such a directory."""
+        stacks = [self.lower(number) for number in range(len(self.base.mounts))]
+        longest = max(sum(len(_OLD_ROOT) + len(path) + 1 for path in stack) for stack in stacks)
+        return longest + 2 * (len(_OLD_ROOT) + len(str(directory))) + _OTHER_OPTIONS > _PAGE
 
 
 class Running:
@@ -87,13 +92,9 @@ class Running:
         """Whether its first process runs."""
         if self.died < 0:
             return False
-        try:
-            signal.pidfd_send_signal(self.died, signal.SIG_DFL)  # signal 0 asks only
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
+        poll = select.poll()
+        poll.register(self.died, select.POLLIN)
+        return not poll.poll(0)
 
     def kill(self) -> None:
         """End everything in it, without waiting."""
@@ -212,7 +213,7 @@ def _arguments(ground: Ground, spec: Spec, directory: Path) -> list[str]:
         words.append("--unshare-net")
     for number, mount in enumerate(spec.base.mounts):
         upper, work = directory / str(number), directory / f"w{number}"
-        upper.mkdir(mode=0o755)
+        make_directory(upper)
         work.mkdir()
         for lower in spec.lower(number):
             words += ["--overlay-src", lower]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -19,7 +21,7 @@ from workbench.machines.bubblewrap.census import inhabitants, usage_of
 from workbench.machines.bubblewrap.enter import command_words, entering, shell_words
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.launch import Running, Spec, launch
-from workbench.machines.bubblewrap.processes import Stopped, discard, run
+from workbench.machines.bubblewrap.processes import Stopped, discard, readable, run
 from workbench.machines.bubblewrap.state import BubblewrapState, Start
 from workbench.machines.machine import (
     Finished,
@@ -31,6 +33,9 @@ from workbench.machines.machine import (
 )
 
 _CANNOT_START = 126
+_KILLED = 128 + signal.SIGKILL
+_DYING = 0.05
+"""Seconds between the end of a machine's last command and its own."""
 _PYTHON_ENV = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
@@ -165,7 +170,7 @@ class BubblewrapMachine:
                 raise
         layers = (*self.spec.layers, copy)
         parent = self._parent
-        if msgspec.structs.replace(self.spec, layers=layers).too_deep():
+        if msgspec.structs.replace(self.spec, layers=layers).too_deep(copy):
             copy = await self._merge(layers)
             layers, parent = (copy,), None
         spec = msgspec.structs.replace(self.spec, layers=layers)
@@ -239,9 +244,18 @@ class BubblewrapMachine:
             )
         finally:
             self._sessions.discard(session)
-        if done.exit_code and not self.alive:
+        if done.exit_code and await self._ending(done.exit_code):
             raise MachineDiedError(f"machine {self.name} ended while a command ran in it")
         return done
+
+    async def _ending(self, exit_code: int) -> bool:
+        """Whether a command may have ended so because the machine did."""
+        if exit_code == _KILLED and self._directory is not None and self.alive:
+            # The first process, killed, is there until all others are gone.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DYING):
+                    await readable(self._running.died)
+        return self._directory is None or not self.alive
 
     async def _account(self, user: str | int | None) -> Account:
         wanted = str(user) if user is not None else self.spec.user

@@ -13,6 +13,7 @@ import os
 import pwd
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +27,7 @@ type Mode = Literal["root", "subuid", "single"]
 user in /etc/subuid (`subuid`), or root alone (`single`)."""
 
 USERS = 65536
+_SUBUID, _SUBGID = "/etc/subuid", "/etc/subgid"
 _KINDS = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
 
 
@@ -150,14 +152,15 @@ def plan(programs: Programs) -> tuple[Mode, list[Mapping], list[Mapping], str]:
         if sum(line.count for line in own_uids) > 1 and sum(line.count for line in own_gids) > 1:
             return "root", own_uids, own_gids, ""
         return "single", [Mapping(0, 0, 1)], [Mapping(0, 0, 1)], "this container has a single user"
-    uids, gids = _set_aside("/etc/subuid", uid), _set_aside("/etc/subgid", uid)
+    uids, gids = _set_aside(_SUBUID, uid), _set_aside(_SUBGID, uid)
     name = _name(uid)
     if not (programs.newuidmap and programs.newgidmap):
         why = "there is no newuidmap on this host: install the package uidmap (Debian) or shadow-utils"
     elif uids is None or gids is None:
+        free = _free_range()
         why = (
             f"/etc/subuid or /etc/subgid sets no ids aside for {name}: "
-            f"sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {name}"
+            f"sudo usermod --add-subuids {free} --add-subgids {free} {name}"
         )
     else:
         own = [Mapping(0, uid, 1), Mapping(1, uids[0], uids[1])], [Mapping(0, gid, 1), Mapping(1, *gids)]
@@ -187,18 +190,29 @@ def _write(lines: list[Mapping]) -> str:
 
 def _set_aside(file: str, uid: int) -> tuple[int, int] | None:
     """The largest range for this user (first id, count), None where there is none."""
+    owners = {str(uid), _name(uid)}
+    own = [(first, min(count, USERS - 1)) for owner, first, count in _ranges(file) if owner in owners]
+    return max(own, key=lambda item: item[1], default=None)
+
+
+def _free_range() -> str:
+    """Ids that no line of either file gives to anyone, as `FIRST-LAST`."""
+    taken = [first + count for file in (_SUBUID, _SUBGID) for _, first, count in _ranges(file)]
+    first = max(taken, default=100_000)
+    return f"{first}-{first + USERS - 1}"
+
+
+def _ranges(file: str) -> Iterator[tuple[str, int, int]]:
+    """The lines of such a file: owner, first id, count."""
     try:
         lines = Path(file).read_text().splitlines()
     except OSError:
-        return None
-    owners = {str(uid), _name(uid)}
-    found = []
+        return
     for line in lines:
         owner, _, rest = line.strip().partition(":")
         first, _, count = rest.partition(":")
-        if owner in owners and first.isdecimal() and count.isdecimal() and int(count) > 0:
-            found.append((int(first), min(int(count), USERS - 1)))
-    return max(found, key=lambda item: item[1], default=None)
+        if first.isdecimal() and count.isdecimal() and int(count) > 0:
+            yield owner, int(first), int(count)
 
 
 def _name(uid: int) -> str:

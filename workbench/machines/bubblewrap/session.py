@@ -192,6 +192,10 @@ class BubblewrapSession:
         self._ground.remove_now(left)
         return left
 
+    async def settled(self) -> None:
+        """Wait until the files of all that was deleted are gone."""
+        await self._ground.drained()
+
     async def close(self) -> None:
         """Delete every machine and the directory. Idempotent."""
         await asyncio.gather(*(machine.delete() for machine in self._machines.values()))
