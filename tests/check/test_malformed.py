@@ -39,11 +39,6 @@ def rewrite(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
-def said_of_the_task(done: subprocess.CompletedProcess[str]) -> str:
-    """What is printed below the task's heading."""
-    return done.stdout.partition("\n\n")[2].partition("\n")[2]
-
-
 HOLDS = (0, "tests/plain: HOLDS  all 3 cases came out as they must")
 
 
@@ -86,7 +81,7 @@ def test_a_value_of_a_wrong_type(task: Path, check: Check) -> None:
     rewrite(task / "task.toml", "timeout_sec = 20.0", 'timeout_sec = "soon"')
     done = check(task)
     assert done.returncode == 2
-    message = "task.toml:13:1: agent.timeout_sec: should be a number, not 'soon'"
+    message = "task.toml:14:1: agent.timeout_sec: should be a number, not 'soon'"
     assert f"error {task}/{message}\n" in done.stdout
 
 
@@ -151,7 +146,7 @@ def test_an_unknown_key(task: Path, check: Check) -> None:
     done = check(task)
     assert last(done) == HOLDS
     warning = (
-        "task.toml:13:1: unknown field agent.timeout_secs, which Harbor ignores; did you mean timeout_sec?"
+        "task.toml:14:1: unknown field agent.timeout_secs, which Harbor ignores; did you mean timeout_sec?"
     )
     assert f"warning {task}/{warning}\n" in done.stdout
 
@@ -172,7 +167,7 @@ def test_a_verifier_that_prints_50_megabytes(task: Path, check: Check) -> None:
     assert last(check(task)) == HOLDS
 
 
-def test_a_verifier_that_prints_200_000_lines(task: Path, check: Check, tmp_path: Path) -> None:
+def test_a_verifier_that_prints_200_000_lines(task: Path, check: Check) -> None:
     rewrite(task / "tests/test.sh", "# here", "seq 200000")
     done = check(task, "--json", "--case", "oracle")
     assert done.returncode == 0
