@@ -15,7 +15,7 @@ from workbench.task.ingredients import (
 from workbench.task.snapshot import Snapshot
 from workbench.task.text import shown
 
-__all__ = ["Snapshot", "Stage", "affected", "feeds"]
+__all__ = ["Snapshot", "Stage", "affected", "feeds", "words_for"]
 
 type Stage = Literal["image", "agent", "verdict"]
 
@@ -55,6 +55,12 @@ def affected(before: Snapshot, after: Snapshot) -> dict[str, tuple[Stage, str]]:
         elif change := _first_change(known[case], steps):
             stale[case] = change
     return stale
+
+
+def words_for(before: Ingredients, after: Ingredients) -> str:
+    """What differs between the ingredients of two moments, in words; empty when nothing does."""
+    changes = _changes(before, after)
+    return _words(changes) if changes else ""
 
 
 def _first_change(

@@ -12,6 +12,7 @@ from harbor.lint.models import DEFAULT_RULES, LintConfig, LintFinding, LintRule
 from harbor.models.dataset.paths import DatasetPaths
 from harbor.models.task.paths import TaskPaths
 
+from workbench.task.load import LoadedTask
 from workbench.task.problem import Problem, Severity
 from workbench.task.text import shown
 from workbench.task.toml_places import Place, dotted, key_places
@@ -20,12 +21,12 @@ _ADVICE = {LintRule.SHARED_VERIFIER, LintRule.ROOT_AGENT, LintRule.UNPINNED_IMAG
 """Rules that most sound tasks break."""
 
 
-def lint_problems(root: Path) -> Iterator[Problem]:
+def lint_problems(task: LoadedTask) -> Iterator[Problem]:
     """The findings of `harbor lint`; none of them keeps a task that loads from running."""
     try:
-        rules = _selected_rules(root)
-        findings = lint_task(root, selected_rules=rules)
-        text = (root / TaskPaths.CONFIG_FILENAME).read_text("utf-8")
+        rules = _selected_rules(task.path)
+        findings = lint_task(task.path, selected_rules=rules)
+        text = (task.path / TaskPaths.CONFIG_FILENAME).read_text("utf-8")
     except Exception as error:  # lint reads every file, and stops at one that is not UTF-8 or unreadable
         yield Problem(".", "lint-stopped", "info", f"harbor lint stops at this task: {shown(str(error))}")
         return
@@ -33,7 +34,7 @@ def lint_problems(root: Path) -> Iterator[Problem]:
     for finding in findings:
         # What keeps a task from loading is told by `load`, with its place.
         if finding.rule != LintRule.INVALID_TASK_CONFIG:
-            yield _problem(root, finding, places)
+            yield _problem(task.path, finding, places)
 
 
 def _problem(root: Path, finding: LintFinding, places: Mapping[str, Place]) -> Problem:
