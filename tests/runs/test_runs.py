@@ -88,7 +88,7 @@ def test_the_runs_of_a_task_are_listed_with_what_they_came_to(state: Path, tmp_p
     }.items():
         assert word in came_to[case]
     assert lines[6].endswith(f"in {directory}")
-    assert lines[7] == f"harbor view {directory}"
+    assert lines[7] == f"harbor view --jobs {directory}"
 
 
 def test_pruning_keeps_the_newest_of_each_case_and_what_still_runs(state: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Trial directories on the disk, read as plain files.
 
-They are Harbor's own, laid `<state>/tasks/<task>/trials/<session>/<case>__<time>-<id>`, so `harbor view`
+They are Harbor's own, laid `<state>/tasks/<task>/trials/<session>/<case>__<time>-<id>`, so `harbor view --jobs`
 opens a task's `trials` directory.
 """
 

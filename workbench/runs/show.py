@@ -32,7 +32,9 @@ def show_tasks(out: Console, state: Path) -> None:
             task.task, str(len(task.trials)), decimal(task.size), _when(newest), str(task.directory)
         )
     out.print(table)
-    _line(out, "`harbor view DIRECTORY` opens what is kept of a task; `workbench runs TASK_DIR` lists it")
+    _line(
+        out, "`harbor view --jobs DIRECTORY` opens what is kept of a task; `workbench runs TASK_DIR` lists it"
+    )
 
 
 def show_runs(out: Console, state: Path, task: Path) -> None:
@@ -47,7 +49,7 @@ def show_runs(out: Console, state: Path, task: Path) -> None:
         table.add_row(trial.case, _reward(trial), _when(trial.at), decimal(trial.size), where)
     out.print(table)
     _line(out, f"{len(of_task.trials)} runs, {decimal(of_task.size)}, in {of_task.directory}")
-    _line(out, f"harbor view {shlex.quote(str(of_task.directory))}")
+    _line(out, f"harbor view --jobs {shlex.quote(str(of_task.directory))}")
 
 
 def prune(out: Console, state: Path, task: Path | None, keep: int, *, dry_run: bool) -> bool:
