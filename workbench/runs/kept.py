@@ -1,7 +1,7 @@
 """Trial directories on the disk, read as plain files.
 
-They are Harbor's own, laid `<state>/tasks/<task>/trials/<session>/<case>__<time>-<id>`, so `harbor view --jobs`
-opens a task's `trials` directory.
+They are Harbor's own, laid `<state>/tasks/<task>/trials/<session>/<case>__<time>-<id>`, so that
+`harbor view --jobs` opens a task's `trials` directory.
 """
 
 from __future__ import annotations
