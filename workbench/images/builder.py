@@ -11,7 +11,7 @@ import msgspec
 
 from workbench.images.build_events import OnBuildEvent
 from workbench.images.dockerfile import Dockerfile
-from workbench.images.errors import ImageError
+from workbench.images.errors import ROOM_HINT, ImageError
 from workbench.images.progress import Failure, StepRecord
 
 
@@ -39,8 +39,9 @@ class BuildError(ImageError):
         self.output = output
 
     @classmethod
-    def of(cls, failure: Failure, hint: str = "") -> BuildError:
+    def of(cls, failure: Failure) -> BuildError:
         """The error for what a builder's output said."""
+        hint = ROOM_HINT if "no space left" in failure.message.lower() else ""
         return cls(
             failure.message, hint, line=failure.line, instruction=failure.instruction, output=failure.output
         )

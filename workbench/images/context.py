@@ -169,54 +169,40 @@ def stage(context: Path, staging: Path) -> Path:
         if other != place:
             remove_tree(other)
     place.mkdir(parents=True, exist_ok=True)
-    staged = {name: (path, status) for name, path, status in _walk(place, Ignore())}
-    for path, status in staged.values():
-        if stat.S_ISDIR(status.st_mode):
-            os.chmod(path, 0o700)
-    wanted = {name for name, _, _ in entries}
-    for name in sorted(staged.keys() - wanted, reverse=True):
-        path, status = staged[name]
-        (os.rmdir if stat.S_ISDIR(status.st_mode) else os.unlink)(path)
+    for name, _ in shape:
+        directory = place / name
+        directory.mkdir(exist_ok=True)
+        directory.chmod(0o700)
+    staged = {name: status for name, _, status in _walk(place, Ignore()) if not stat.S_ISDIR(status.st_mode)}
+    for name in staged.keys() - {name for name, _, _ in entries}:
+        (place / name).unlink()
     for name, path, status in entries:
-        _copy(path, status, os.path.join(place, name), staged.get(name, (None, None))[1])
+        if not stat.S_ISDIR(status.st_mode):
+            _copy(path, status, os.path.join(place, name), staged.get(name))
     for name, mode in reversed(shape):
-        os.chmod(os.path.join(place, name), stat.S_IMODE(mode))
+        (place / name).chmod(stat.S_IMODE(mode))
     return place
 
 
 def _copy(source: str, status: os.stat_result, target: str, before: os.stat_result | None) -> None:
     what = _what(source, status)
-    nanoseconds = int.from_bytes(hashlib.sha256(os.fsencode(what)).digest()[:4]) % 1_000_000_000
-    times = (status.st_mtime_ns // 1_000_000_000 * 1_000_000_000 + nanoseconds,) * 2
-    mode = stat.S_IMODE(status.st_mode)
-    kind = stat.S_IFMT(status.st_mode)
-    if before is not None and stat.S_IFMT(before.st_mode) != kind:
-        (os.rmdir if stat.S_ISDIR(before.st_mode) else os.unlink)(target)
-        before = None
-    same = before is not None and before.st_mtime_ns % 1_000_000_000 == nanoseconds
-    if kind == stat.S_IFDIR:
-        if before is None:
-            os.mkdir(target, 0o700)
-        return
-    if kind == stat.S_IFLNK:
-        if before is not None and os.readlink(target) != os.readlink(source):
-            os.unlink(target)
-            before = None
-        if before is None:
-            os.symlink(os.readlink(source), target)
-        os.utime(target, ns=times, follow_symlinks=False)
-        return
-    if not (same and before is not None and before.st_size == status.st_size):
-        if before is not None:
-            os.unlink(target)
-        if kind == stat.S_IFIFO:
-            os.mkfifo(target)
-        elif what.startswith("unreadable"):
-            Path(target).touch(0)  # so that the builder says what it would have said
-        else:
-            shutil.copyfile(source, target, follow_symlinks=False)
-    os.chmod(target, mode)
-    os.utime(target, ns=times)
+    nanoseconds = int.from_bytes(hashlib.sha256(what.encode()).digest()[:4]) % 1_000_000_000
+    time = status.st_mtime_ns // 1_000_000_000 * 1_000_000_000 + nanoseconds
+    if before is not None:
+        if (before.st_size, before.st_mtime_ns) == (status.st_size, time):
+            return  # the time holds the hash of kind, mode and content
+        os.unlink(target)
+    if stat.S_ISLNK(status.st_mode):
+        os.symlink(os.readlink(source), target)
+    elif stat.S_ISFIFO(status.st_mode):
+        os.mkfifo(target)
+    elif what.startswith("unreadable"):
+        Path(target).touch()  # so that the builder says what it would have said
+    else:
+        shutil.copyfile(source, target, follow_symlinks=False)
+    if not stat.S_ISLNK(status.st_mode):
+        os.chmod(target, stat.S_IMODE(status.st_mode))
+    os.utime(target, ns=(time, time), follow_symlinks=False)
 
 
 def _text(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+ROOM_HINT = "free some room, or remove images that are not in use: workbench images --prune"
+
 
 class ImageError(Exception):
     """An image could not be read, built, kept or unpacked.

@@ -196,7 +196,7 @@ class _Image:
             path, node = todo.pop()
             yield path, node
             if node.children:
-                todo += [((*path, name), child) for name, child in node.children.items()]
+                todo += [((*path, name), child) for name, child in reversed(node.children.items())]
 
 
 def merged(archive: Archive, limits: Limits = Limits()) -> Iterator[Entry]:  # noqa: B008 (frozen)

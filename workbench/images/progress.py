@@ -104,27 +104,35 @@ class StepReader(_Steps):
         self._steps = 0
         """How many the stage has."""
         self._step: _Step | None = None
-        self._last = ""
+        self._error: list[str] = []
+        """What may be the builder's last words, which are no output: from `Error: ` to the end."""
 
     def line(self, text: str) -> None:
         words = text.rstrip("\r\n")
         found = self._STEP.search(words)
         instruction = self._next(found) if found else None
         if found and instruction:
+            self._flush()
             if found.start():  # what RUN printed last had no newline
                 self._print(self._step, words[: found.start()])
             self._finish()
             self._step = self._start(instruction.text, instruction.line)
+        elif self._ERROR.match(words):
+            self._flush()
+            self._error = [text]
+        elif self._error:
+            self._error.append(text)
         elif self._step and not self._step.printed and self._CACHED.match(words):
             self._step.cached = True
         elif self._COMMIT.match(words) and self._at[1] == self._steps:
             self._finish()
         elif not self._LAYER.match(words) and not self._NOISE.match(words):
-            if self._ERROR.match(self._last):
-                self._print(self._step, self._last + "\n")
-            self._last = words
-            if not self._ERROR.match(words):  # the last one is the builder's own and no output
-                self._print(self._step, text)
+            self._print(self._step, text)
+
+    def _flush(self) -> None:
+        for text in self._error:
+            self._print(self._step, text)
+        self._error = []
 
     def _next(self, found: re.Match[str]) -> Instruction | None:
         """The instruction a STEP line means, None when it cannot be one."""
@@ -155,15 +163,17 @@ class StepReader(_Steps):
 
     def end(self, *, failed: bool) -> Failure | None:
         if not failed:
+            self._flush()
             self._finish()
             return None
-        message = _buildah_words(self._last)
+        said = "".join(self._error)
+        message = _buildah_words(said)
         step = self._step
         if step is None:
-            at = re.search(r"StartLine:(\d+)", self._last)
+            at = re.search(r"StartLine:(\d+)", said)
             return Failure(message, int(at[1]) if at else None)
         # What RUN prints can look like the step after it, word for word; the error names the right one.
-        named = re.match(r'(?i:error): building at STEP "(.*?)": ', self._last)
+        named = re.match(r'(?i:error): building at STEP "(.*?)": ', said)
         text = " ".join(named[1].split()) if named else step.text
         meant = [i for i in self._stages[self._at[0] - 1][: self._at[1]] if i.text == text]
         line = meant[-1].line if meant else step.line
@@ -171,15 +181,18 @@ class StepReader(_Steps):
 
 
 def _buildah_words(error: str) -> str:
-    """The point of buildah's last line, without the step it repeats and the structures it prints."""
-    text = re.sub(r"^(?i:error): ", "", error)
+    """The point of buildah's last words, without the step they repeat and the structures they print."""
+    text = (
+        error.rstrip().rpartition("\n")[2].strip().removeprefix("* ")
+    )  # of several errors the last is the cause
+    text = re.sub(r"^(?i:error): ", "", text)
     text = re.sub(r'^(building at STEP ".*?": |creating build container: )', "", text)
     text = re.sub(r" ?&imagebuilder\..*", "", text).removeprefix("Build error: ")
     status = re.fullmatch(r"(?:while running runtime: )?exit status (\d+)", text)
     if status:
         return f"ended with exit code {status[1]}"
-    if len(text) > 300:  # errors of copying carry all their options; what went wrong comes last
-        text = text.rpartition("}: ")[2][-300:]
+    if "}: " in text:  # errors of copying carry all their options; what went wrong comes last
+        text = text.rpartition("}: ")[2]
     return text or "the builder said no word"
 
 

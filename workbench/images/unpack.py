@@ -21,7 +21,7 @@ import msgspec
 
 from workbench.images import layers
 from workbench.images.archive import ImageConfig, open_archive
-from workbench.images.errors import ImageError
+from workbench.images.errors import ROOM_HINT, ImageError
 
 MEMORY_LIMIT = 4 << 30
 """Bytes of address space of the program; a header may claim any length, and is read whole."""
@@ -56,10 +56,7 @@ def unpack(archive: Path, target: Path, limits: layers.Limits = layers.Limits())
 def unwritable(target: Path, error: OSError) -> ImageError:
     """What to say when writing below `target` failed."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return ImageError(
-            f"no room left on the disk that holds {target.parent}",
-            "free some, or remove unused images: workbench images --prune",
-        )
+        return ImageError(f"no room left on the disk that holds {target.parent}", ROOM_HINT)
     return ImageError(f"{target} cannot be written: {error.strerror or error}")
 
 
