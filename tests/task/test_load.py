@@ -378,7 +378,7 @@ for problem in problems:
         ("task.toml", 0o000, "task.toml: cannot read it: Permission denied; check its permissions"),
         ("instruction.md", 0o200, "instruction.md: cannot read it: Permission denied; check its permissions"),
         (".", 0o300, ".: cannot read {root}: Permission denied; check its permissions"),
-        ("tests", 0o000, "."),
+        ("tests", 0o000, "tests: cannot read it: Permission denied; check its permissions"),
     ],
 )
 def test_what_cannot_be_read_is_said_to_an_ordinary_user(path: str, mode: int, said: str) -> None:

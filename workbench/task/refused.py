@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from workbench.task.problem import Problem
-from workbench.task.text import shown
+from workbench.task.text import reason, shown
 
 
 def refused(root: Path, error: Exception) -> Problem:
@@ -15,6 +15,11 @@ def refused(root: Path, error: Exception) -> Problem:
     Args:
         root: The task directory, resolved.
     """
+    if isinstance(error, OSError) and error.filename:
+        file = Path(os.fsdecode(error.filename))
+        name = shown(file.relative_to(root) if file.is_relative_to(root) else file)
+        message = f"cannot read it: {reason(error)}"
+        return Problem(name, "unreadable-file", "error", message, "check its permissions")
     message = str(error).replace(f"{root}{os.sep}", "").replace(str(root), "the task directory")
     words, _, path = message.rpartition(": ")
     if not words or not os.path.lexists(root / path):
