@@ -16,7 +16,7 @@ from collections.abc import Callable
 import psutil
 
 from workbench.machines.machine import HostCommand
-from workbench.ui.terminal.transport import Ended, TransportError
+from workbench.ui.terminal.transport import Exit, TransportError
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class HostPty:
         columns: int,
         rows: int,
         receive: Callable[[bytes], None],
-        ended: Callable[[Ended], None],
+        ended: Callable[[Exit], None],
     ) -> None:
         self._receive, self._ended = receive, ended
         self._master, slave = os.openpty()
@@ -174,7 +174,7 @@ class HostPty:
         self._master = -1
         if not self._hung_up:
             notes = self._notes.decode("utf-8", "replace").strip()
-            self._ended(Ended(code if code >= 0 else 128 - code, notes))
+            self._ended(Exit(code if code >= 0 else 128 - code, notes))
         await _end_session(process.pid, self._grace)
 
 

@@ -12,7 +12,7 @@ class TransportError(Exception):
 
 
 @dataclass(frozen=True)
-class Ended:
+class Exit:
     """How a program ended."""
 
     code: int
@@ -29,7 +29,7 @@ class Transport(Protocol):
         columns: int,
         rows: int,
         receive: Callable[[bytes], None],
-        ended: Callable[[Ended], None],
+        ended: Callable[[Exit], None],
     ) -> None:
         """Start the program on a terminal of that size.
 

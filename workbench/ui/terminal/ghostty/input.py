@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from textual.keys import REPLACED_KEYS, key_to_character
@@ -141,7 +142,8 @@ class InputEncoder:
 
 
 def _printable(text: str | None) -> bool:
-    return text is not None and text.isprintable()
+    """Whether it is text, joiners and other invisible marks included, and no control character."""
+    return bool(text) and all(unicodedata.category(char) != "Cc" for char in text or "")
 
 
 def _encoded(encode: Any, *arguments: Any) -> bytes:
