@@ -71,6 +71,11 @@ class BubblewrapMachine:
             parent.hold()
 
     @property
+    def pid_namespace(self) -> int:
+        """The inode of its process namespace, which the host's /proc/PID/ns/pid names."""
+        return self._running.pid_namespace
+
+    @property
     def alive(self) -> bool:
         """Whether it can run commands."""
         return self._running.alive

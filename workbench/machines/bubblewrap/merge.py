@@ -44,7 +44,9 @@ def _lay_over(upper: Path, lower: Path) -> None:
             continue
         if _is_directory(below):
             shutil.rmtree(below)
-        above.replace(below)  # a whiteout too: it hides what is in the base
+        else:
+            below.unlink(missing_ok=True)
+        above.rename(below)  # a whiteout too: it hides what is in the base
     status = upper.stat()
     os.chown(lower, status.st_uid, status.st_gid)
     for name in os.listxattr(upper):

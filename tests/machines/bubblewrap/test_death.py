@@ -1,0 +1,86 @@
+"""What is left when an engine is killed, and that the next one removes it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import msgspec
+
+from tests.machines.bubblewrap.conftest import Person
+
+_SWEEP = "tests.machines.bubblewrap.sweeper"
+
+
+def test_a_killed_engine_leaves_only_files_and_the_next_one_removes_them(
+    person: Person,
+) -> None:
+    directory = person.scratch("death")
+    mounts = Path("/proc/self/mounts").read_text()
+    killed, gone = _captive(person, directory)
+    living, there = _captive(person, directory)
+    try:
+        killed.kill()
+        killed.wait()
+        _wait_for_end(gone.processes)
+        assert Path("/proc/self/mounts").read_text() == mounts
+        assert Path(gone.path).exists()
+        assert _sweep(person, directory) == [gone.path]
+        assert not Path(gone.path).exists()
+        assert Path(there.path, "lock").exists()
+        assert all(_runs(pid) for pid in there.processes), "a living session is let be"
+    finally:
+        living.kill()
+        living.wait()
+    _wait_for_end(there.processes)
+    assert _sweep(person, directory) == [there.path]
+    assert [path.name for path in (directory / "machines").iterdir()] == [".lock"]
+    assert _sweep(person, directory) == []
+
+
+def test_a_machine_ends_with_its_engine_though_bwrap_was_killed_before(person: Person) -> None:
+    engine, says = _captive(person, person.scratch("death"))
+    children = Path(f"/proc/{engine.pid}/task/{engine.pid}/children")
+    for child in map(int, children.read_text().split()):
+        if "bwrap" in os.fsdecode(os.readlink(f"/proc/{child}/exe")):
+            os.kill(child, signal.SIGKILL)
+    engine.kill()
+    engine.wait()
+    _wait_for_end(says.processes)
+
+
+class Captive(msgspec.Struct):
+    """What `captive` prints."""
+
+    path: str
+    processes: list[int]
+
+
+def _captive(person: Person, directory: Path) -> tuple[subprocess.Popen[str], Captive]:
+    words = person.command("tests.machines.bubblewrap.captive", str(directory))
+    engine = subprocess.Popen(words, env=person.env, cwd="/", stdout=subprocess.PIPE, text=True)
+    assert engine.stdout is not None
+    return engine, msgspec.json.decode(engine.stdout.readline(), type=Captive)
+
+
+def _sweep(person: Person, directory: Path) -> list[str]:
+    words = person.command(_SWEEP, str(directory))
+    done = subprocess.run(words, env=person.env, cwd="/", capture_output=True, text=True, check=True)
+    return msgspec.json.decode(done.stdout, type=list[str])
+
+
+def _wait_for_end(pids: list[int]) -> None:
+    deadline = time.monotonic() + 2
+    while left := [pid for pid in pids if _runs(pid)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
