@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from workbench.cases.case import Case
+from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
 from workbench.trials.outcome import Outcome, PhaseName
@@ -29,6 +30,14 @@ type NoticeLevel = Literal["info", "warning", "error"]
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", omit_defaults=True):
     at: float = msgspec.field(default_factory=time.time)
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """How long a phase is likely to take."""
+
+    phase: PhaseName
+    seconds: float
+    step: str = ""
 
 
 class EngineStarted(_Event, frozen=True, kw_only=True, tag="engine-started"):
@@ -145,6 +154,10 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run-started"):
     run: str
     trial_dir: str
     """The trial directory, an ordinary Harbor one."""
+    whole: bool = True
+    """True for a whole trial, False for a re-verification of a kept state."""
+    expected: tuple[Expected, ...] = ()
+    """How long its phases are likely to take, from the history; those that have none are missing."""
 
 
 class PhaseStarted(_Event, frozen=True, kw_only=True, tag="phase-started"):
@@ -171,6 +184,42 @@ class RunEnded(_Event, frozen=True, kw_only=True, tag="run-ended"):
     case: str
     run: str
     outcome: Outcome
+    slower: tuple[Slower, ...] = ()
+    """Phases that took longer than their own spread over earlier runs."""
+
+
+class RunRecalled(_Event, frozen=True, kw_only=True, tag="run-recalled"):
+    """A receipt of an earlier run speaks of the files as they are, so the case need not run again."""
+
+    task: str
+    case: str
+    run: str
+    outcome: Outcome
+    ran_at: float
+    """Unix seconds when that run ended."""
+    trial_dir: str
+    """Its trial directory; it may be gone."""
+
+
+class ConfirmationDiffered(_Event, frozen=True, kw_only=True, tag="confirmation-differed"):
+    """A whole trial came out otherwise than the re-verification of the same files: the verdict depends on
+    something that a trial has and a branch of its state has not, such as a running process."""
+
+    task: str
+    case: str
+    run: str
+    """The whole trial."""
+    reverified: str
+    """What the re-verification came to, in one line."""
+    whole: str
+    """What the whole trial came to, in one line."""
+
+
+class ReceiptTold(_Event, frozen=True, kw_only=True, tag="receipt-told"):
+    """The proof of a task as its receipts tell it."""
+
+    task: str
+    receipt: ProofReceipt
 
 
 class VerdictReached(_Event, frozen=True, kw_only=True, tag="verdict-reached"):
@@ -211,6 +260,9 @@ type Event = (
     | PhaseStarted
     | Output
     | RunEnded
+    | RunRecalled
+    | ConfirmationDiffered
+    | ReceiptTold
     | VerdictReached
     | Settled
     | Notice

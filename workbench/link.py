@@ -44,6 +44,14 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Runs side by side; None for the engine's own number."""
     threshold: float | None = None
     """The reward from which a run passes; None for the engine's own, 1.0."""
+    confirm: str = ""
+    """`idle`, `always` or `never`: when whole trials confirm re-verifications; empty for the engine's own."""
+    idle: float | None = None
+    """Seconds without a save after which saves have settled; None for the engine's own."""
+    on_change: str = ""
+    """`kill` or `wait`: what a save does to the runs that it makes stale; empty for the engine's own."""
+    grace: float | None = None
+    """Seconds that a stale run may still go on; None for the engine's own."""
     state_dir: Path = msgspec.field(default_factory=places.state_dir)
     program: tuple[str, ...] = (sys.executable, "-P", "-m", "workbench.engine")
     """`-P` keeps Python files in the current directory from standing in for modules."""
@@ -55,6 +63,10 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             "--provider": self.provider or None,
             "-n": self.concurrency,
             "--threshold": self.threshold,
+            "--confirm": self.confirm or None,
+            "--idle": self.idle,
+            "--on-change": self.on_change or None,
+            "--grace": self.grace,
             "--state-dir": self.state_dir,
         }
         given = ((flag, str(value)) for flag, value in flags.items() if value is not None)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from workbench import events as ev
 from workbench.cases.case import Case
+from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
 from workbench.trials.outcome import Outcome, Phase
@@ -47,6 +48,12 @@ class Run:
     output_seen: int = 0
     """Pieces of output that came in, dropped ones included."""
     outcome: Outcome | None = None
+    whole: bool = True
+    """True for a whole trial, False for a re-verification."""
+    recalled: bool = False
+    """It ran before this engine began; a receipt tells of it."""
+    expected: tuple[ev.Expected, ...] = ()
+    slower: tuple[Slower, ...] = ()
 
     @property
     def phase(self) -> Phase | None:
@@ -94,6 +101,9 @@ class TaskView:
     changed: ev.FilesChanged | None = None
     """The newest burst of saves."""
     verdict: Verdict | None = None
+    differed: dict[str, ev.ConfirmationDiffered] = field(default_factory=dict)
+    """By case: the newest confirmation, where it disagreed with the re-verification before it."""
+    receipt: ProofReceipt | None = None
     settled: bool = False
     """Nothing runs or waits."""
 
@@ -134,6 +144,8 @@ class Session:
                 self.notices.append(event)
             case ev.RunQueued():
                 self._queue(event)
+            case ev.RunRecalled():
+                self._recall(event)
             case ev.RunStarted() | ev.PhaseStarted() | ev.Output() | ev.RunEnded():
                 if run := self.runs.get(event.run):
                     _advance(run, event)
@@ -177,6 +189,17 @@ class Session:
             view.runs.append(run)
             self._trim(task)
 
+    def _recall(self, event: ev.RunRecalled) -> None:
+        task = self.task(event.task)
+        if view := task.cases.get(event.case):
+            run = Run(event.run, event.task, event.case, "receipt", "ended", queued_at=event.at)
+            run.trial_dir, run.ended_at, run.outcome = event.trial_dir, event.ran_at, event.outcome
+            run.phases, run.whole, run.recalled = list(event.outcome.phases), event.outcome.whole, True
+            self.runs[run.id] = run
+            view.runs.append(run)
+            view.stale = ""
+            self._trim(task)
+
     def _trim(self, task: TaskView) -> None:
         ended = [run for view in task.cases.values() for run in view.runs[:-1] if run.state == "ended"]
         for run in sorted(ended, key=lambda run: run.queued_at)[: max(0, len(ended) - RUNS_KEPT)]:
@@ -202,6 +225,10 @@ def _update(task: TaskView, event: ev.Event) -> None:
             task.changed = event
         case ev.VerdictReached():
             task.verdict = event.verdict
+        case ev.ConfirmationDiffered():
+            task.differed[event.case] = event
+        case ev.ReceiptTold():
+            task.receipt = event.receipt
         case ev.Settled():
             task.settled = True
 
@@ -214,6 +241,7 @@ def _advance(run: Run, event: ev.RunStarted | ev.PhaseStarted | ev.Output | ev.R
     match event:
         case ev.RunStarted():
             run.state, run.started_at, run.trial_dir = "running", event.at, event.trial_dir
+            run.whole, run.expected = event.whole, event.expected
         case ev.PhaseStarted():
             _close_phase(run, event.at)
             run.phases.append(Phase(event.phase, event.at, None, event.step))
@@ -226,6 +254,7 @@ def _advance(run: Run, event: ev.RunStarted | ev.PhaseStarted | ev.Output | ev.R
         case ev.RunEnded():
             _close_phase(run, event.at)
             run.state, run.ended_at, run.outcome = "ended", event.at, event.outcome
+            run.slower = event.slower
             if event.outcome.phases:
                 run.phases = list(event.outcome.phases)
 

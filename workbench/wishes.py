@@ -21,6 +21,8 @@ class OpenTask(_Wish, frozen=True, kw_only=True, tag="open-task"):
     """Replay what saves affect."""
     replay: bool = True
     """Replay every case at once."""
+    cached: bool = False
+    """Where a receipt speaks of the files as they are, take it and run nothing."""
     only: tuple[str, ...] = ()
     """Names of the cases to open it with; empty for all."""
 
@@ -31,6 +33,19 @@ class Replay(_Wish, frozen=True, kw_only=True, tag="replay"):
     task: str
     cases: tuple[str, ...] = ()
     """Names; empty for all."""
+
+
+class LookAt(_Wish, frozen=True, kw_only=True, tag="look-at"):
+    """The face shows this case: its runs go before those of others."""
+
+    task: str
+    case: str
+
+
+class TellReceipt(_Wish, frozen=True, kw_only=True, tag="tell-receipt"):
+    """Tell the proof of a task as its receipts have it, running nothing."""
+
+    task: str
 
 
 class Cancel(_Wish, frozen=True, kw_only=True, tag="cancel"):
@@ -52,7 +67,7 @@ class Stop(_Wish, frozen=True, kw_only=True, tag="stop"):
     """Delete every machine and end. Closing the engine's standard input means the same."""
 
 
-type Wish = OpenTask | Replay | Cancel | SetWatching | Stop
+type Wish = OpenTask | Replay | LookAt | TellReceipt | Cancel | SetWatching | Stop
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Wish] = msgspec.json.Decoder(Wish)

@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from workbench.proof.receipts import Inputs, Receipt
+from workbench.proof.documents import Inputs
+from workbench.proof.receipts import Receipt
 from workbench.trials.outcome import Outcome, Phase, PhaseName, Test
 
 NOON = 1_760_000_000.0

@@ -10,7 +10,8 @@ import pytest
 
 from tests.proof.made import NOON, graded, phases
 from workbench.proof.database import KEPT_SECONDS, Database
-from workbench.proof.history import ENOUGH, KEPT, RECENT, History, RunKind, Slower, durations
+from workbench.proof.documents import Slower
+from workbench.proof.history import ENOUGH, KEPT, RECENT, History, RunKind, durations
 from workbench.trials.outcome import Outcome, Phase
 
 ORACLE = RunKind(task="/tasks/slugify", case="oracle", provider="bubblewrap", machine="bench")

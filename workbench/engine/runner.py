@@ -41,13 +41,19 @@ class Runner:
         self._waiting.append(Ticket(order, next(self._numbers), task, case, run, work, dropped))
         self._pump()
 
-    def busy(self, task: str) -> bool:
-        """Whether anything of this task runs or waits."""
-        return any(ticket.task == task for ticket in self._tickets())
+    def busy(self, task: str, before: int | None = None) -> bool:
+        """Whether anything of this task runs or waits; with `before`, only what comes before that order."""
+        return any(
+            ticket.task == task and (before is None or ticket.order < before) for ticket in self._tickets()
+        )
 
     def runs(self, task: str, case: str | None = None) -> list[str]:
         """The runs of a task, or of one of its cases, that run or wait."""
         return [t.run for t in self._tickets() if t.task == task and case in (None, t.case)]
+
+    def waiting(self, task: str, case: str) -> bool:
+        """Whether a run of this case waits for its turn."""
+        return any(ticket.task == task and ticket.case == case for ticket in self._waiting)
 
     def cancel(self, run: str) -> None:
         """End a run; one that waits is dropped, one that runs tidies up first. Unknown ones are let go."""
@@ -56,6 +62,17 @@ class Runner:
             ticket.dropped()
         if run in self._running:
             self._running[run][1].cancel()
+
+    def drop(self, run: str) -> None:
+        """End a run that waits; one that runs may end by itself."""
+        if run not in self._running:
+            self.cancel(run)
+
+    def advance(self, run: str, order: int) -> None:
+        """Let a run that waits have its turn earlier."""
+        for ticket in self._waiting:
+            if ticket.run == run:
+                ticket.order = min(ticket.order, order)
 
     async def close(self) -> None:
         """Cancel everything and wait until the last one has ended."""

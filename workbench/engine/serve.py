@@ -14,10 +14,14 @@ from pathlib import Path
 
 from workbench import events as ev
 from workbench import wishes as ws
+from workbench.engine.choose import choose
 from workbench.engine.opened import OpenedTask
-from workbench.engine.provider import NoProviderError, Provider, choose
+from workbench.engine.provider import NoProviderError, Provider
+from workbench.engine.records import Records
 from workbench.engine.runner import Runner
+from workbench.engine.services import Services, Settings
 from workbench.engine.stream import Emitter, read_wishes
+from workbench.machines.states import StateTree
 
 STOP_DEADLINE = 1.5
 """Seconds for runs to tidy up before their machines are deleted under them."""
@@ -25,15 +29,15 @@ STOP_DEADLINE = 1.5
 _log = logging.getLogger(__name__)
 
 
-async def serve(emit: Emitter, *, provider: str, concurrency: int, threshold: float, state: Path) -> None:
+async def serve(emit: Emitter, *, provider: str, concurrency: int, settings: Settings, state: Path) -> None:
     """Serve one face.
 
     Args:
         emit: Takes the events.
         provider: By name; empty for the best that works here.
         concurrency: Runs side by side.
-        threshold: The least reward that passes.
-        state: Where trial directories and machines are kept.
+        settings: How to work.
+        state: Where trial directories, receipts and machines are kept.
     """
     emit(ev.EngineStarted(pid=os.getpid(), version=version("harbor-workbench")))
     # Harbor warns of its own deprecations, which no author can do anything about.
@@ -50,7 +54,8 @@ async def serve(emit: Emitter, *, provider: str, concurrency: int, threshold: fl
         emit.close(1)
         return
     emit(chosen.chosen)
-    engine = _Engine(emit, chosen, Runner(concurrency), threshold, state)
+    services = _services(emit, chosen, concurrency, settings, state)
+    engine = _Engine(emit, services)
     reading = asyncio.create_task(engine.read(), name="wishes")
     waiting = asyncio.create_task(stopping.wait(), name="signals")
     await asyncio.wait({reading, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -65,15 +70,22 @@ async def serve(emit: Emitter, *, provider: str, concurrency: int, threshold: fl
     os._exit(0)
 
 
+def _services(
+    emit: Emitter, provider: Provider, concurrency: int, settings: Settings, state: Path
+) -> Services:
+    def tell(message: str) -> None:
+        emit(ev.Notice(level="warning", message=message))
+
+    records = Records(state / "receipts.db", tell, provider.chosen.name, provider.version, settings.threshold)
+    return Services(emit, Runner(concurrency), provider, records, StateTree(), settings, state)
+
+
 @dataclass
 class _Engine:
     """What was opened, and who hears of each wish."""
 
     emit: Emitter
-    provider: Provider
-    runner: Runner
-    threshold: float
-    state: Path
+    services: Services
     tasks: dict[str, OpenedTask] = field(default_factory=dict)
 
     async def read(self) -> None:
@@ -93,8 +105,9 @@ class _Engine:
         for task in self.tasks.values():
             await task.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.runner.close(), STOP_DEADLINE)
-        await self.provider.close()
+            await asyncio.wait_for(self.services.runner.close(), STOP_DEADLINE)
+        await self.services.provider.close()
+        self.services.records.close()
 
     async def _take(self, wish: ws.Wish) -> None:
         match wish:
@@ -103,20 +116,24 @@ class _Engine:
             case ws.Replay():
                 if task := self._task(wish.task):
                     task.replay(wish.cases, "asked for")
+            case ws.LookAt():
+                if task := self._task(wish.task):
+                    task.look_at(wish.case)
+            case ws.TellReceipt():
+                task = self.tasks.get(wish.task) or OpenedTask(Path(wish.task), self.services)
+                await task.tell_receipt()
             case ws.Cancel():
                 if task := self._task(wish.task):
                     task.cancel(wish.run)
             case ws.SetWatching():
                 if task := self._task(wish.task):
-                    task.set_watching(wish.watching)
+                    await task.set_watching(wish.watching)
 
     async def _open(self, wish: ws.OpenTask) -> None:
         task = self.tasks.get(wish.task)
         if task is None:
-            task = self.tasks[wish.task] = OpenedTask(
-                Path(wish.task), self.emit, self.runner, self.provider, self.threshold, self.state
-            )
-        await task.open(wish.watch, wish.replay, wish.only)
+            task = self.tasks[wish.task] = OpenedTask(Path(wish.task), self.services)
+        await task.open(watching=wish.watch, replaying=wish.replay, cached=wish.cached, only=wish.only)
 
     def _task(self, path: str) -> OpenedTask | None:
         if path not in self.tasks:

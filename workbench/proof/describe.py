@@ -8,73 +8,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-import msgspec
-
-from workbench.cases.case import Case, CaseKind, Expectation
+from workbench.cases.case import Case
 from workbench.proof.decide import decide
-from workbench.proof.receipts import Inputs, Receipt, Receipts, stale_why
-from workbench.proof.verdict import Verdict
-from workbench.trials.outcome import OutcomeKind, Test
+from workbench.proof.documents import CaseReceipt, Inputs, ProofReceipt
+from workbench.proof.receipts import Receipt, Receipts, stale_why
 
 NEVER_RUN = "it has not run"
 _NOT_KNOWN: Mapping[str, str] = MappingProxyType({})
-
-
-class CaseReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """One case's newest run, and whether it speaks of the files as they are."""
-
-    case: str
-    kind: CaseKind
-    expect: Expectation | None
-    stale: str
-    """Why the run says nothing of the files as they are; empty when it does."""
-    outcome: OutcomeKind | None = None
-    """What the run came to; this and all below are None where there has been none."""
-    met: bool | None = None
-    """Whether the expectation was met."""
-    reason: str | None = None
-    reward: float | None = None
-    tests: tuple[Test, ...] | None = None
-    seconds: float | None = None
-    whole: bool | None = None
-    """True for a whole trial, False for a re-verification."""
-    date: str | None = None
-    """When it ended, UTC, ISO 8601."""
-    age_seconds: float | None = None
-    image: str | None = None
-    machine: str | None = None
-    inputs: Inputs | None = None
-    task_digest: str | None = None
-    """Of the task's files then; another digest than now's with equal inputs means that no file changed that
-    this case depends on."""
-    trial_dir: str | None = None
-    trial_gone: bool | None = None
-    """Whether the trial directory is no longer there."""
-
-
-class ProofReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task's cases come to as far as receipts say, and on which versions."""
-
-    task: str
-    """Absolute directory."""
-    name: str
-    digest: str
-    """Of the task's files as they are."""
-    verdict: Verdict
-    """From the receipts that speak of the files as they are, and from no others."""
-    stale: tuple[str, ...]
-    """Why it proves nothing of the files as they are, one line a case; empty when it does."""
-    whole: bool
-    """Whether every case's run was a whole trial."""
-    harbor: str
-    provider: str
-    provider_version: str
-    workbench: str
-    platform: str
-    threshold: float
-    date: str
-    """When the oldest of the runs ended that it stands on, UTC, ISO 8601; empty when it stands on none."""
-    cases: tuple[CaseReceipt, ...]
 
 
 def describe(

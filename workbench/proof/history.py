@@ -11,6 +11,7 @@ from statistics import median, quantiles
 import msgspec
 
 from workbench.proof.database import KEPT_SECONDS, Database
+from workbench.proof.documents import PhaseStats, Slower
 from workbench.trials.outcome import Outcome, Phase, PhaseName
 
 KEPT = 200
@@ -37,35 +38,6 @@ class RunKind(msgspec.Struct, frozen=True, kw_only=True):
     """The host."""
     whole: bool = True
     """Whole trials, else re-verifications."""
-
-
-class Slower(msgspec.Struct, frozen=True):
-    """A phase that took longer than its spread allows."""
-
-    phase: PhaseName
-    before: float
-    """Seconds, the median."""
-    now: float
-    """Seconds."""
-    step: str = ""
-
-
-class PhaseStats(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a phase takes, over the runs of one kind that are kept."""
-
-    case: str
-    phase: PhaseName
-    step: str
-    provider: str
-    machine: str
-    whole: bool
-    sound: bool
-    """Over runs that came out as they must, or over the others; never over both."""
-    count: int
-    median: float
-    """Seconds."""
-    p95: float
-    """Seconds."""
 
 
 class History:

@@ -17,6 +17,7 @@ import msgspec
 
 from workbench.cases.case import Expectation
 from workbench.proof.database import KEPT_SECONDS, Database
+from workbench.proof.documents import Inputs
 from workbench.trials.outcome import Outcome
 
 KEPT = 50
@@ -29,26 +30,6 @@ type Ingredients = Mapping[str, str]
 """A digest or a value behind the label of each file and setting that a case depends on."""
 
 _UNKNOWN: Ingredients = MappingProxyType({})
-
-
-class Inputs(msgspec.Struct, frozen=True, kw_only=True):
-    """All that an outcome depends on. Runs with equal inputs should come to the same."""
-
-    agent_key: str
-    """Of the agent stage: image, settings, instruction, the case's own files."""
-    verdict_key: str
-    """Of the verdict stage: the agent stage's key, tests, verifier settings, expectation."""
-    harbor: str
-    """Harbor's version."""
-    provider: str
-    """`smol`, `bubblewrap` or `harbor:TYPE`."""
-    provider_version: str
-    workbench: str
-    """The workbench's version: it judges, so another one may judge otherwise."""
-    platform: str
-    """Operating system and architecture, such as `linux/x86_64`."""
-    threshold: float = 1.0
-    """The least reward that passes."""
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 from pathlib import Path
-from typing import Any, override
+from typing import Any, cast, override
 
 from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
@@ -22,7 +22,7 @@ from workbench.images.rootfs import is_local
 from workbench.machines.bubblewrap.base import Base
 from workbench.machines.bubblewrap.machine import BubblewrapMachine
 from workbench.machines.bubblewrap.session import BubblewrapSession
-from workbench.machines.machine import MachineError, OnOutput, Stream
+from workbench.machines.machine import MachineError, OnOutput, State, Stream
 
 _session: BubblewrapSession | None = None
 
@@ -60,6 +60,8 @@ class BubblewrapEnvironment(BaseEnvironment):
     """A task's environment as Linux namespaces: quick, without a daemon, and not a VM.
 
     Attributes:
+        start_state: When set before the start, the environment starts as a branch of it, and is not given the
+            files of environment/ again.
         notes: What a person should know of this environment, one line each, such as a limit that is not
             enforced.
     """
@@ -74,6 +76,7 @@ class BubblewrapEnvironment(BaseEnvironment):
             ImageError: the task is built from a Dockerfile and no image was given for it.
             ValueError: the task asks for something that cannot be had here, such as a network allowlist.
         """
+        self.start_state: State | None = None
         self.notes: list[str] = []
         self._machine: BubblewrapMachine | None = None
         super().__init__(*args, **kwargs)
@@ -91,6 +94,14 @@ class BubblewrapEnvironment(BaseEnvironment):
         if self._machine is None:
             raise MachineError(f"the environment {self.session_id} has no machine: it was not started")
         return self._machine
+
+    async def keep_state(self) -> State:
+        """A state of the machine as it is now; the environment goes on as if nothing had happened.
+
+        Raises:
+            MachineError: it cannot be kept.
+        """
+        return await self.machine.freeze()
 
     @staticmethod
     @override
@@ -159,6 +170,9 @@ class BubblewrapEnvironment(BaseEnvironment):
             raise ValueError("bubblewrap builds no images: run without --force-build")
         for note in self.notes:
             self.logger.warning(note)
+        if self.start_state is not None:
+            self._machine = cast(BubblewrapMachine, await self.start_state.branch(self.session_id))
+            return
         session = current_session()
         self._machine = await session.create(
             self.session_id,

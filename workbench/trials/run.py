@@ -14,6 +14,7 @@ from harbor.environments.base import BaseEnvironment
 from harbor.models.trial.config import (
     AgentConfig,
     EnvironmentConfig,
+    SourceTrialConfig,
     TaskConfig,
     TrialConfig,
     VerifierConfig,
@@ -54,6 +55,13 @@ class TrialRequest:
     before_verifying: BeforeVerifying | None = None
     kept: KeptState | None = None
     """Verify what this state's agent left, instead of running the agent."""
+    regrade: Path | None = None
+    """Verify the artifacts of this trial, instead of running the agent: where the verifier is separate."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the agent runs."""
+        return self.kept is None and self.regrade is None
 
     @property
     def trial_dir(self) -> Path:
@@ -127,7 +135,7 @@ async def run_trial(request: TrialRequest, observer: Observer) -> Outcome:
             reason=what,
             detail=tuple(str(error).splitlines()[1:]) + ((hint,) if hint else ()),
             exception=type(error).__name__,
-            whole=request.kept is None,
+            whole=request.whole,
         )
     finally:
         observing.reset(token)
@@ -141,6 +149,11 @@ async def _run(request: TrialRequest, observer: Observer) -> Outcome:
         agent=request.agent,
         environment=request.environment,
         verifier=VerifierConfig(import_path=VERIFIER),
+        source_trial=(
+            SourceTrialConfig(action="regrade", type="local", path=request.regrade)
+            if request.regrade
+            else None
+        ),
     )
     trial = await (reverified_trial(config, request.kept) if request.kept else Trial.create(config))
     watch = _Watch(trial, observer, request.before_verifying)
@@ -151,9 +164,7 @@ async def _run(request: TrialRequest, observer: Observer) -> Outcome:
         with contextlib.suppress(Exception):
             await watch.close()
     notes: Sequence[str] = getattr(trial.agent_environment, "notes", ())
-    return read_outcome(
-        result, request.trial_dir, request.threshold, tuple(notes), whole=request.kept is None
-    )
+    return read_outcome(result, request.trial_dir, request.threshold, tuple(notes), whole=request.whole)
 
 
 def _step_of(event: TrialHookEvent) -> str:

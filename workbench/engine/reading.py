@@ -1,0 +1,72 @@
+"""A task read at a moment: its cases, their keys, and what is wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.cases.case import Case
+from workbench.cases.find import find_cases
+from workbench.engine.provider import Provider
+from workbench.proof.keys import StageKeys, stage_keys
+from workbench.task.diagnose import diagnose
+from workbench.task.ingredients import case_ingredients, image_ingredients
+from workbench.task.load import LoadedTask, load
+from workbench.task.problem import Problem
+from workbench.task.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A task that can be run, as it was at one moment."""
+
+    loaded: LoadedTask
+    snapshot: Snapshot
+    cases: tuple[Case, ...]
+    image_key: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The cases' names."""
+        return frozenset(case.name for case in self.cases)
+
+    @property
+    def digest(self) -> str:
+        """Of all the task's files."""
+        return hashlib.sha256(repr(sorted(self.snapshot.entries.items())).encode()).hexdigest()
+
+    def keys_of(self, case: Case) -> tuple[StageKeys, Mapping[str, str]]:
+        """The keys of a case's stages, and what they are made of."""
+        ingredients = dict(image_ingredients(self.snapshot))
+        for step in case_ingredients(self.snapshot).get(case.name, ()):
+            ingredients |= {**step.agent, **step.verdict}
+        return stage_keys(self.snapshot, case, self.image_key), ingredients
+
+
+async def read(path: Path, provider: Provider) -> tuple[tuple[Problem, ...], Reading | None]:
+    """Read the task at `path`.
+
+    Returns:
+        All that is wrong with it, and the reading; None where it cannot be run.
+    """
+    problems, found = await asyncio.to_thread(_read, path)
+    if found is None:
+        return problems, None
+    loaded, snapshot, cases = found
+    return problems, Reading(loaded, snapshot, cases, await provider.image_key(loaded))
+
+
+def _read(
+    path: Path,
+) -> tuple[tuple[Problem, ...], tuple[LoadedTask, Snapshot, tuple[Case, ...]] | None]:
+    loaded, problems = load(path)
+    if loaded is None:
+        return problems, None
+    cases, of_cases = find_cases(path)
+    problems = tuple(dict.fromkeys((*problems, *of_cases, *diagnose(loaded))))
+    snapshot = Snapshot.of(path)
+    unreadable = snapshot.config is None or any(problem.severity == "error" for problem in problems)
+    return problems, None if unreadable else (loaded, snapshot, cases)
