@@ -23,7 +23,7 @@ SHARED = TOML.replace('environment_mode = "separate"', "")
 STEPS = TOML.replace("timeout_sec = 30.0", "") + '[[steps]]\nname = "one"\n'
 STEP_FILES = {"steps/one/instruction.md": "one", "task.toml": STEPS}
 
-type Files = Mapping[str, str | bytes]
+type Files = Mapping[str, str | bytes | None]
 
 
 def problems(root: Path) -> tuple[Problem, ...]:
@@ -152,6 +152,18 @@ FAULTS: list[tuple[str, Files, str, str]] = [
         "warning task.toml:16:1",
         "unknown field steps[0].agent.xyz, which Harbor ignores; remove or correct it",
     ),
+    (
+        "no-solution",
+        {"solution/solve.sh": None, "solution/solve.py": ""},
+        "warning solution/solve.sh",
+        "there is no reference solution, so the oracle has nothing to run",
+    ),
+    (
+        "no-solution",
+        {**STEP_FILES, "steps/one/solution/solve.py": ""},
+        "warning steps/one/solution/solve.sh",
+        "there is no reference solution, so the oracle has nothing to run",
+    ),
     ("shared-verifier", {"task.toml": SHARED}, "info task.toml", "Verifier shares the agent sandbox"),
     ("invalid-task-files", {"instruction.md": "\n"}, "warning instruction.md", "Instruction is empty"),
     (
@@ -214,6 +226,10 @@ SOUND_ONES: list[tuple[str, Files]] = [
         {**STEP_FILES, "task.toml": TOML + '[[steps]]\nname = "one"\nverifier.timeout_sec = 5.0\n'},
     ),
     ("steps with no timeout at all", STEP_FILES),
+    (
+        "a step with a solution of its own",
+        {**STEP_FILES, "solution/solve.sh": None, "steps/one/solution/solve.sh": "#!/bin/bash\n"},
+    ),
     (
         "an allowlist with hosts",
         {"task.toml": TOML + '[agent]\nnetwork_mode = "allowlist"\nallowed_hosts = ["pypi.org"]\n'},
@@ -290,7 +306,7 @@ def test_a_task_that_is_gone_has_no_findings(make_task: MakeTask) -> None:
     task, _ = load(root)
     assert task is not None
     shutil.rmtree(root)
-    assert [problem.rule for problem in diagnose(task)] == ["no-artifacts", "lint-stopped"]
+    assert [problem.rule for problem in diagnose(task)] == ["no-solution", "no-artifacts", "lint-stopped"]
 
 
 def test_it_takes_less_than_100_ms_on_a_small_task() -> None:

@@ -38,13 +38,12 @@ def read_case_keys(text: str, path: str) -> tuple[CaseKeys, tuple[Problem, ...]]
         message = "not TOML: " + re.sub(r" \(at .*\)$", "", str(error)).lower()
         place = syntax_error_place(error, text)
         return CaseKeys(), (Problem(path, "toml-syntax", "error", message, "", *place),)
-    places = key_places(text)
-    problems = [
-        Problem(path, "case-key", "error", message, hint, *places.get(key, (None, None)))
-        for key, message, hint in _faults(table)
-    ]
-    if problems:
-        return CaseKeys(), tuple(problems)
+    if faults := tuple(_faults(table)):
+        places = key_places(text)
+        return CaseKeys(), tuple(
+            Problem(path, "case-key", "error", message, hint, *places.get(key, (None, None)))
+            for key, message, hint in faults
+        )
     return CaseKeys(**(table | {"fails": tuple(table.get("fails", ()))})), ()
 
 

@@ -11,6 +11,7 @@ from workbench.task.problems.line_ends import line_end_problems
 from workbench.task.problems.lint import lint_problems
 from workbench.task.problems.reward_files import reward_file_problems
 from workbench.task.problems.settings import settings_problems
+from workbench.task.problems.solution import solution_problems
 from workbench.task.problems.test_files import test_file_problems
 from workbench.task.problems.unreadable import unreadable_problems
 
@@ -19,6 +20,7 @@ type Rules = Callable[[LoadedTask], Iterator[Problem]]
 _RULES: tuple[Rules, ...] = (
     unreadable_problems,
     settings_problems,
+    solution_problems,
     line_end_problems,
     exit_status_problems,
     reward_file_problems,

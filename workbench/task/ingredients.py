@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -56,7 +57,8 @@ def image_ingredients(snapshot: Snapshot) -> Ingredients:
     return _files(snapshot, snapshot.beneath("environment"))
 
 
-def case_ingredients(snapshot: Snapshot) -> dict[str, tuple[StepIngredients, ...]]:
+@lru_cache(maxsize=16)
+def case_ingredients(snapshot: Snapshot) -> Mapping[str, tuple[StepIngredients, ...]]:
     """Of each case, for each step in order; nothing where task.toml cannot be read."""
     config = snapshot.config
     if config is None:

@@ -46,8 +46,8 @@ class VerifierPlace(msgspec.Struct, frozen=True):
     """The image has the tests, so Harbor uploads none."""
 
 
-class Snapshot(msgspec.Struct, frozen=True):
-    """A task directory at a moment."""
+class Snapshot(msgspec.Struct, frozen=True, eq=False):
+    """A task directory at a moment. Compared by identity: see `workbench.task.roles` for what differs."""
 
     entries: dict[str, Digest]
     """All files, links, directories and others by POSIX path, without what is no part of a task."""
