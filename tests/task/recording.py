@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, override
 
 from harbor.environments.base import BaseEnvironment, ExecResult
@@ -42,7 +42,8 @@ class RecordingEnvironment(BaseEnvironment):
 
     @override
     async def upload_file(self, source_path: Path | str, target_path: str) -> None:
-        pass
+        target = PurePosixPath(target_path)
+        uploaded.add((str(target.parent), target.name, Path(source_path).read_bytes()))
 
     @override
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:

@@ -13,7 +13,11 @@ from harbor.trial.trial import Trial
 from tests.task import recording
 from tests.task.conftest import MakeTask
 from tests.task.test_roles import STEP_FILES, TOML
+from workbench.cases.agents import agent_of
+from workbench.cases.find import find_cases
 from workbench.task.ingredients import case_ingredients
+from workbench.task.load import load
+from workbench.task.roles import affected
 from workbench.task.snapshot import Snapshot
 
 SAMPLES = Path(__file__).parents[2] / "sample_tasks"
@@ -21,13 +25,13 @@ SAMPLES = Path(__file__).parents[2] / "sample_tasks"
 type Uploaded = set[tuple[str, str, bytes]]
 
 
-async def by_harbor(task: Path, trials: Path, agent: str) -> Uploaded:
+async def by_harbor(task: Path, trials: Path, agent: str | AgentConfig) -> Uploaded:
     recording.uploaded.clear()
     trial = await Trial.create(
         TrialConfig(
             task=TaskConfig(path=task),
             trials_dir=trials,
-            agent=AgentConfig(name=agent),
+            agent=AgentConfig(name=agent) if isinstance(agent, str) else agent,
             environment=EnvironmentConfig(import_path=recording.IMPORT_PATH),
         )
     )
@@ -47,6 +51,7 @@ def by_roles(task: Path, case: str) -> Uploaded:
             (f"steps/{step.step}/workdir", recording.WORKDIR),
             (f"steps/{step.step}/solution", "/solution"),
             ("solution", "/solution"),
+            (f"negatives/{case}/steps/{step.step}" if step.step else f"negatives/{case}", "/solution"),
             (f"steps/{step.step}/tests", "/tests"),
             ("tests", "/tests"),
         )
@@ -95,3 +100,52 @@ async def test_roles_of_the_samples(tmp_path: Path, name: str, agent: str) -> No
     found = await by_harbor(task, tmp_path / "trials", agent)
     assert found == by_roles(task, agent)
     assert any(target == "/tests" for target, _, _ in found)
+
+
+@pytest.mark.parametrize("name", ["slugify", "multi-step", "separate-verifier"])
+async def test_an_edit_makes_the_oracle_stale_where_harbor_uploads_the_file(
+    tmp_path: Path, name: str
+) -> None:
+    task = Path(shutil.copytree(SAMPLES / name, tmp_path / name))
+    told_to_the_agent = {
+        "task.toml",
+        *(path.relative_to(task).as_posix() for path in task.rglob("instruction.md")),
+    }
+    before, uploads = Snapshot.of(task), await by_harbor(task, tmp_path / "trials", "oracle")
+    for file in sorted(path for path in task.rglob("*") if path.is_file()):
+        path = file.relative_to(task).as_posix()
+        if path in told_to_the_agent:
+            continue
+        data = file.read_bytes()
+        file.write_bytes(data + b"\n")
+        reaches_a_machine = await by_harbor(task, tmp_path / "trials", "oracle") != uploads
+        assert ("oracle" in affected(before, Snapshot.of(task))) is reaches_a_machine, path
+        file.write_bytes(data)
+    assert affected(before, Snapshot.of(task)) == {}
+
+
+@pytest.mark.parametrize("name", ["slugify", "multi-step", "several-rewards"])
+async def test_roles_of_negatives(tmp_path: Path, name: str) -> None:
+    root = Path(shutil.copytree(SAMPLES / name, tmp_path / name))
+    task, _ = load(root)
+    assert task is not None
+    for case in find_cases(root)[0][2:]:
+        if case.script.count("/") == 1:
+            continue  # see below
+        found = await by_harbor(root, tmp_path / "trials", agent_of(case, task))
+        assert without_keys(found) == without_keys(by_roles(root, case.name))
+
+
+def without_keys(uploads: Uploaded) -> Uploaded:
+    """How a run is judged is of the verdict, though it goes along with the script, which does not read it."""
+    return {upload for upload in uploads if upload[1] != "case.toml"}
+
+
+async def test_a_short_negative_goes_alone(tmp_path: Path) -> None:
+    root = Path(shutil.copytree(SAMPLES / "slugify", tmp_path / "slugify"))
+    task, _ = load(root)
+    assert task is not None
+    [case] = [case for case in find_cases(root)[0] if case.name == "double-hyphens"]
+    found = await by_harbor(root, tmp_path / "trials", agent_of(case, task))
+    script = ("/solution", "solve.sh", (root / case.script).read_bytes())
+    assert {upload for upload in found if upload[0] == "/solution"} == {script}
