@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import psutil
-from smol import Machine, SmolError
+from smol import SmolError
 
 from workbench import places
 from workbench.machines.smol import sdk, vmm
@@ -25,8 +24,6 @@ APP = "harbor-workbench"
 PREFIX = "workbench"
 _NAME = re.compile(rf"{PREFIX}-([0-9a-f]{{8}})-\d+")
 _LOCK_OF = re.compile(rf"\.({_NAME.pattern})\.fork-operation\.lock")
-_HELPER = re.compile(r"image-seed-[0-9a-f]+-(\d+)")
-"""The machine in which smolvm unpacks an archive, named by the process that asked for it."""
 _POLL = 0.05
 
 
@@ -47,13 +44,15 @@ class SessionLock:
     def __init__(self, session: str) -> None:
         """
         Raises:
-            BlockingIOError: it lives.
+            BlockingIOError: it lives, or is being swept.
         """
         self._path = _locks() / session
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            if not _is(self._file, self._path):
+                raise BlockingIOError(f"{self._path} was removed meanwhile")
+        except OSError:
             os.close(self._file)
             raise
 
@@ -78,9 +77,6 @@ def sweep() -> tuple[str, ...]:
             if empty := purge(session):
                 gone += [name for name in left if session_of(name) == session]
             lock.release(remove=empty)
-    for name in set(_names()):
-        if (helper := _HELPER.fullmatch(name)) and not psutil.pid_exists(int(helper[1])):
-            gone += [name] if _deleted(name) else []
     return tuple(sorted(gone))
 
 
@@ -127,7 +123,7 @@ def _deleted(name: str) -> bool:
 
 
 def _kill(names: set[str]) -> None:
-    pids = {machine.pid for machine in Machine.list(sdk.LOCAL) if machine.name in names}
+    pids = {machine.pid for machine in sdk.machines() if machine.name in names}
     # smolvm's commands forget a machine whose VMM died; a VMM that was just starting may have no record yet.
     for name in names:
         for directory in _directories(name):
@@ -140,7 +136,7 @@ def _kill(names: set[str]) -> None:
 def _names() -> Iterator[str]:
     """Every machine that has a record or a directory."""
     yield from {
-        *(machine.name for machine in Machine.list(sdk.LOCAL)),
+        *(machine.name for machine in sdk.machines()),
         *(name for name, _ in _named_directories()),
     }
 
@@ -153,6 +149,12 @@ def _named_directories() -> Iterator[tuple[str, Path]]:
     for path in sdk.data_directories().glob("*/name"):
         with contextlib.suppress(OSError):
             yield path.read_text().strip(), path.parent
+
+
+def _is(file: int, path: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file), path.stat())
+    return False
 
 
 def _locks() -> Path:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import smol
-from smol import ConnectOptions, Machine
+from smol import ConnectOptions, Machine, MachineConfig
+from smol.types import MachineSummary
 
 LOCAL = ConnectOptions(target="local")
 """Goes with every call: without it a token in the environment would send an author's task to a cloud."""
@@ -45,17 +47,22 @@ async def in_thread[**P, T](function: Callable[P, T], *args: P.args, **kwargs: P
     return await future
 
 
+def create(config: MachineConfig) -> Machine:
+    """Create, start and wait for a machine. Blocks; removes what it made where it fails."""
+    return Machine.create(config, LOCAL)
+
+
 def delete(name: str) -> None:
     """Delete a machine of this name, if there is one, without booting it. Blocks."""
     Machine.delete_by_name(name, LOCAL)
 
 
+def machines() -> list[MachineSummary]:
+    """All that smolvm's database knows, whoever made it. Blocks."""
+    return Machine.list(LOCAL)
+
+
 def data_directories() -> Path:
     """Where smolvm keeps a directory for each machine, with the machine's name in the file `name`."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    home = (
-        Path(cache)
-        if cache
-        else Path.home() / ("Library/Caches" if os.uname().sysname == "Darwin" else ".cache")
-    )
-    return home / "smolvm" / "vms"
+    default = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return Path(os.environ.get("XDG_CACHE_HOME") or default) / "smolvm" / "vms"

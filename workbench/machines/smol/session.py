@@ -36,10 +36,9 @@ class SmolSession:
         Args:
             budget: Of the states that are kept.
         """
-        self.id = secrets.token_hex(4)
+        self.id, self._lock = _new_session()
         self.states = StateTree(budget)
         self._fleet = Fleet(self.id)
-        self._lock = SessionLock(self.id)
         self._images: dict[str, asyncio.Task[None]] = {}
         # A frozen VMM does not notice that its creator died, so a shell waits for that: when the pipe closes,
         # it becomes the sweep.
@@ -130,6 +129,13 @@ class SmolSession:
     def names(self) -> Sequence[str]:
         """smolvm's names of all that exists now, states included."""
         return sorted(vm.name for vm in self._fleet.vms)
+
+
+def _new_session() -> tuple[str, SessionLock]:
+    while True:
+        name = secrets.token_hex(4)
+        with contextlib.suppress(BlockingIOError):
+            return name, SessionLock(name)
 
 
 def _key(identity: str, config: MachineConfig) -> str:

@@ -15,9 +15,9 @@ from smol import ExecOptions, Machine, MachineConfig, SmolError
 from smol.transport import ExecStream
 
 from workbench.machines.machine import Finished, MachineDiedError, MachineError, OnOutput
-from workbench.machines.smol import vmm
+from workbench.machines.smol import sdk, vmm
 from workbench.machines.smol.purge import APP, machine_name, remove_traces
-from workbench.machines.smol.sdk import LOCAL, in_thread
+from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.stream import StreamError, follow
 
 PACK = ".smolmachine"
@@ -61,7 +61,7 @@ class Fleet:
             branchable=branchable,
         )
         try:
-            handle = await in_thread(Machine.create, config, LOCAL)
+            handle = await in_thread(sdk.create, config)
         except SmolError as error:
             await in_thread(remove_traces, name)
             raise MachineError(f"the microVM did not start: {error}", "see `workbench doctor`") from None

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 
 import psutil
-from smol import Machine
 
 from workbench.machines.machine import Usage
-from workbench.machines.smol.sdk import LOCAL
+from workbench.machines.smol import sdk
 
 BOOT = "_boot-vm"
 """The word in a VMM's command line that tells it from any other process."""
@@ -25,7 +24,7 @@ def process_of(pid: int | None) -> psutil.Process | None:
 
 def find(name: str) -> psutil.Process | None:
     """The VMM of the machine of this name. Blocks for a look into smolvm's database."""
-    pids = [machine.pid for machine in Machine.list(LOCAL) if machine.name == name]
+    pids = [machine.pid for machine in sdk.machines() if machine.name == name]
     return process_of(pids[0]) if pids else None
 
 

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tests.images.archives import docker_archive, file, layer
+from workbench.images.errors import ImageError
+from workbench.machines.smol.image import boot_image
+
+
+def test_a_name_in_a_registry_is_passed_on() -> None:
+    found = boot_image("python:3.12-slim")
+    assert (found.reference, found.identity, found.notes) == ("python:3.12-slim", "python:3.12-slim", ())
+
+
+def test_an_archive_is_named_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = docker_archive(tmp_path / "a.tar", layer(file("etc/hostname", b"x")))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    found = boot_image(str(path))
+    assert (found.reference, found.identity, found.notes) == (str(path), digest, ())
+    monkeypatch.chdir(tmp_path)
+    assert boot_image("./a.tar") == found
+    path.unlink()
+    docker_archive(path, layer(file("etc/hostname", b"y")))
+    assert boot_image(str(path)).identity == hashlib.sha256(path.read_bytes()).hexdigest() != digest
+
+
+def test_an_archive_of_several_layers_is_booted_with_a_warning(tmp_path: Path) -> None:
+    path = docker_archive(tmp_path / "a.tar", layer(file("a")), layer(file("b")))
+    (note,) = boot_image(str(path)).notes
+    assert note == f"{path} has 2 layers: what one removed and made again keeps what was in it before"
+
+
+def test_a_packed_machine_says_what_it_keeps(tmp_path: Path) -> None:
+    path = tmp_path / "m.smolmachine"
+    path.write_bytes(b"packed")
+    found = boot_image(str(path))
+    assert found.identity == hashlib.sha256(b"packed").hexdigest()
+    assert "keeps the network" in found.notes[0]
+
+
+def test_a_root_directory_is_named_by_its_place(tmp_path: Path) -> None:
+    found = boot_image(str(tmp_path))
+    assert (found.reference, found.identity) == (str(tmp_path), str(tmp_path.resolve()))
+
+
+def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match=r"missing\.tar: No such file"):
+        boot_image(str(tmp_path / "missing.tar"))
+    (tmp_path / "notes.tar").write_text("no archive")
+    with pytest.raises(ImageError, match="cannot be read as a tar archive"):
+        boot_image(str(tmp_path / "notes.tar"))
+    (tmp_path / "oci-layout").write_text("{}")
+    with pytest.raises(ImageError, match="is an OCI layout") as raised:
+        boot_image(str(tmp_path))
+    assert raised.value.hint == f"pack it: tar -cf image.tar -C {tmp_path} ."
