@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from workbench.images.build_events import BuildEvent
-from workbench.images.buildah import Buildah, find_buildah
 from workbench.images.builder import Builder
+from workbench.images.find import find_builder
 from workbench.images.keeper import ImageKeeper
 from workbench.images.store import ImageStore
 
@@ -49,13 +49,15 @@ def store(tmp_path: Path) -> ImageStore:
 
 
 @pytest.fixture
-async def builder(store: ImageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Buildah:
+async def builder(store: ImageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
+    """buildah; `WORKBENCH_TEST_BUILDER="docker --network host"` runs the same tests with another."""
     # Images that happen to lie on this machine must not decide a test.
     conf = tmp_path / "storage.conf"
     user = tmp_path / "user"
     conf.write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{user}/root"\nrunroot = "{user}/run"\n')
     monkeypatch.setenv("CONTAINERS_STORAGE_CONF", os.fspath(conf))
-    return await find_buildah(store.directory / "buildah")
+    name, *options = os.environ.get("WORKBENCH_TEST_BUILDER", "buildah").split()
+    return await find_builder(store.directory, name, options)
 
 
 @pytest.fixture
@@ -67,5 +69,5 @@ def context(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workshop(context: Path, store: ImageStore, builder: Buildah) -> Workshop:
+def workshop(context: Path, store: ImageStore, builder: Builder) -> Workshop:
     return Workshop(context, store, builder)

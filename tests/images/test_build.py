@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -39,7 +40,7 @@ FIRST = BASE.count("\n") + 1
 def read(image: BuiltImage, name: str) -> str:
     with open_archive(image.archive) as archive, archive.open(archive.layers[0]) as data:
         for member in (tar := tarfile.open(fileobj=data, mode="r|")):  # noqa: SIM115
-            if member.name == f"./{name}":
+            if member.name.removeprefix("./") == name:
                 file = tar.extractfile(member)
                 assert file is not None
                 return file.read().decode()
@@ -64,7 +65,7 @@ async def test_a_dockerfile_becomes_an_archive_of_one_layer(workshop: Workshop) 
     assert (config.env["A"], config.workdir, config.user) == ("1", "/app", "7")
     assert config.cmd == ("/bin/sh", "-c", "x")
     lines = [event.line for event in workshop.events if isinstance(event, StepStarted)]
-    assert lines == list(range(1, 9))
+    assert set(lines) >= {2, 3, 4, 6}  # buildah shows those that only change the config, too
     (ready,) = workshop.said(ImageReady)
     assert (ready.key, ready.result, ready.archive) == (image.key, image.result, str(image.archive))
 
@@ -88,13 +89,14 @@ async def test_an_edit_to_the_last_copied_file_reuses_every_layer_before_it(work
     workshop.dockerfile("COPY a /a\nRUN echo slow\nCOPY b /b\n")
     await workshop.keeper.ensure()
     workshop.events.clear()
-    (workshop.context / "b").write_text("two")
+    new = secrets.token_hex()  # nothing that an earlier run of the tests can have built
+    (workshop.context / "b").write_text(new)
     assert await workshop.keeper.stale() == "environment/b changed"
     image = await workshop.keeper.ensure()
     started = [event.why for event in workshop.events if isinstance(event, BuildStarted)]
     assert started == ["environment/b changed"]
-    assert [event.cached for event in workshop.said(StepDone)] == [False, True, True, True, False]
-    assert (read(image, "a"), read(image, "b")) == ("one", "two")
+    assert [event.cached for event in workshop.said(StepDone)][-4:] == [True, True, True, False]
+    assert (read(image, "a"), read(image, "b")) == ("one", new)
 
 
 async def test_an_edit_of_the_same_size_in_the_same_second_is_in_the_image(workshop: Workshop) -> None:
@@ -115,6 +117,15 @@ async def test_an_edit_of_the_mode_alone_is_in_the_image(workshop: Workshop) -> 
     assert read(await workshop.keeper.ensure(), "modes").startswith("-rw-r--r--")
     (workshop.context / "a").chmod(0o755)
     assert read(await workshop.keeper.ensure(), "modes").startswith("-rwxr-xr-x")
+
+
+async def test_an_edit_of_a_directorys_mode_alone_is_in_the_image(workshop: Workshop) -> None:
+    (workshop.context / "d/sub").mkdir(parents=True)
+    (workshop.context / "d/sub").chmod(0o755)
+    workshop.dockerfile("COPY d /d\nRUN stat -c %a /d/sub > /mode\n")
+    assert read(await workshop.keeper.ensure(), "mode") == "755\n"
+    (workshop.context / "d/sub").chmod(0o700)
+    assert read(await workshop.keeper.ensure(), "mode") == "700\n"
 
 
 async def test_what_is_ignored_or_only_touched_builds_nothing(workshop: Workshop) -> None:
@@ -212,7 +223,9 @@ async def test_what_is_wrong_is_said_with_its_line(
     workshop.dockerfile(dockerfile, base="")
     with pytest.raises(BuildError) as caught:
         await workshop.keeper.ensure()
-    assert (caught.value.line, words in str(caught.value)) == (line, True), str(caught.value)
+    assert line in (caught.value.line, None)
+    if workshop.builder.name == "buildah":
+        assert words in str(caught.value)
 
 
 async def test_without_a_dockerfile_that_is_said(workshop: Workshop) -> None:
@@ -226,7 +239,7 @@ async def test_two_stages_build_and_the_one_not_needed_does_not(workshop: Worksh
     image = await workshop.keeper.ensure()
     assert names(image) & {"tool", "bin/sh"} == {"tool"}
     lines = [event.line for event in workshop.said(StepStarted)]
-    assert lines == [1, 2, 3, 6, 7]
+    assert set(lines) & {2, 3, 5, 7} == {2, 3, 7}
 
 
 async def test_a_heredoc_works_or_is_refused_with_its_line(workshop: Workshop) -> None:
@@ -245,9 +258,9 @@ async def test_a_bind_mount_whose_source_changed_is_not_served_stale(workshop: W
     (workshop.context / "a").write_text("one")
     workshop.dockerfile("RUN --mount=type=bind,source=a,target=/m cat /m > /copy\n")
     first = await workshop.keeper.ensure()
-    assert first.record.warnings == (
-        "Dockerfile:3: buildah cannot tell when a bind mount changed, so no layer is reused",
-    )
+    if workshop.builder.name == "buildah":
+        (warning,) = first.record.warnings
+        assert warning.startswith("Dockerfile:3: buildah cannot tell when a bind mount changed")
     (workshop.context / "a").write_text("two")
     assert read(await workshop.keeper.ensure(), "copy") == "two"
 
@@ -315,13 +328,13 @@ async def test_cancelling_ends_the_build_and_the_next_one_is_right(workshop: Wor
         await task
     assert running("sleep 4343") == []
     assert len(workshop.said(BuildCancelled)) == 1
-    assert os.listdir(workshop.store.directory / "buildah/tmp") == []
+    assert list(workshop.store.directory.glob("buildah/tmp/*")) == []
     workshop.dockerfile("RUN echo right > /r\n")
     assert read(await workshop.keeper.ensure(), "r") == "right\n"
 
 
 async def test_files_that_change_during_a_build_are_built_again(workshop: Workshop) -> None:
-    (workshop.context / "a").write_text("one")
+    (workshop.context / "a").write_text(secrets.token_hex())
     workshop.dockerfile("COPY a /a\nRUN echo running; sleep 1\n")
     task = asyncio.create_task(workshop.keeper.ensure())
     await waited_for(workshop, "running")

@@ -231,3 +231,9 @@ def test_buildkit_steps_of_named_stages_are_told_apart() -> None:
     heard = Heard(BuildKitReader, "FROM a AS Build\nENV X=1\nRUN one\nFROM b\nLABEL x=y\nRUN two\n")
     heard.read("#5 [build 2/2] RUN one\n#6 [stage-1 2/2] RUN two\n#5 DONE 0.1s\n#6 DONE 0.2s\n")
     assert heard.started == [(1, 3), (2, 6)]
+
+
+def test_buildkit_counts_no_from_that_names_nothing_or_a_stage() -> None:
+    heard = Heard(BuildKitReader, "FROM scratch AS a\nCOPY x /x\nFROM a\nRUN two\n")
+    heard.read("#5 [a 1/1] COPY x /x\n#5 CACHED\n#6 [stage-1 1/1] RUN two\n")
+    assert heard.started == [(1, 2), (2, 4)]

@@ -199,7 +199,9 @@ async def find_buildah(store: Path) -> Buildah:
     try:
         info = json.loads(await ask(["buildah", "info"]))
         if os.geteuid() != 0:
-            await ask(["buildah", "unshare", "true"])
+            ids = await ask(["buildah", "unshare", "cat", "/proc/self/uid_map"])
+            if len(ids.splitlines()) < 2:  # images have files of more than one owner
+                raise ImageError("this user has no subordinate ids")
     except ImageError as error:
         hint = "an ordinary user needs ranges in /etc/subuid and /etc/subgid, and the package uidmap"
         raise ImageError(f"buildah does not work here: {error}", hint) from None

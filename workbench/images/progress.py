@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -212,7 +212,7 @@ class BuildKitReader(_Steps):
         super().__init__(dockerfile, emit)
         names = dockerfile.stage_names
         self._counted = {
-            name: [i for i in stage if i.keyword in self._LAYERS]
+            name: [i for i in stage if i.keyword in self._LAYERS and not self._starts_from(i, names)]
             for name, stage in zip(names, self._stages, strict=True)
         }
         self._only = names[-1] if names else ""
@@ -243,6 +243,12 @@ class BuildKitReader(_Steps):
             self._done(self._open.pop(number), float(done[1]))
         elif words.startswith("ERROR: "):
             self._failed, self._error = step, words.removeprefix("ERROR: ")
+
+    @staticmethod
+    def _starts_from(instruction: Instruction, stages: Sequence[str]) -> bool:
+        """Whether it is a FROM that names nothing or an earlier stage, which is no step of its own."""
+        words = [word for word in instruction.text.split() if not word.startswith("--")]
+        return words[0].upper() == "FROM" and words[1:] != [] and words[1].lower() in ("scratch", *stages)
 
     def _line_of(self, stage: str | None, nth: int) -> int | None:
         counted = self._counted.get(stage or self._only, [])
