@@ -7,6 +7,7 @@ directory, in this mount namespace alone, and puts the directories back in their
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ def main(arguments: list[str]) -> None:
     for number, path in enumerate(hidden):
         path.mkdir(parents=True, exist_ok=True)
         _mount("--move", str(kept / str(number)), str(path))
+    shutil.rmtree(kept)
     os.execvp(arguments[end + 1], arguments[end + 1 :])
 
 

@@ -45,13 +45,13 @@ exec su -s "$shell" -- "$1"
 def entering(ground: Ground, running: Running, account: Account) -> list[str]:
     """The prefix of a command that runs inside as `account`.
 
-    As root the namespaces are named by descriptors of this process, which cannot come to mean another
-    process's. As an ordinary user they are named by a process id, from inside the namespace that owns the
-    machine: the kernel lets nobody enter anything else from there.
+    Root names the namespaces by descriptors of this process, which cannot come to mean another process's.
+    Others name them by a process id, from inside the namespace that owns the machine: the kernel lets nobody
+    enter anything else from there.
     """
     nsenter = ground.programs.nsenter
     words: list[str] = []
-    if ground.users.mode == "root":
+    if ground.users.direct:
         own = f"/proc/{os.getpid()}/fd"
         which = [f"--{option}={own}/{fd}" for option, fd in running.namespaces.items()]
     else:

@@ -44,7 +44,7 @@ class Ground:
     @property
     def as_owner(self) -> tuple[str, ...]:
         """The prefix of a command that copies or removes files of the machines' users."""
-        return () if self.users.mode == "root" else self.users.as_owner
+        return () if self.users.direct else self.users.as_owner
 
     def remove(self, *paths: Path) -> None:
         """Remove trees in the background."""

@@ -22,7 +22,7 @@ _CONTAINER = (
     "--security-opt seccomp=unconfined --security-opt systempaths=unconfined, or with --privileged"
 )
 _SAYINGS = (
-    (r"mounting proc|mount proc|/proc/sys/user", _CONTAINER),
+    (r"\bproc\b", _CONTAINER),
     (r"overlay", "keep machines on ext4, xfs, btrfs or tmpfs: set XDG_STATE_HOME to a directory there"),
     (r"newuidmap|newgidmap", "look at this user's lines in /etc/subuid and /etc/subgid"),
 )

@@ -181,7 +181,7 @@ class BubblewrapMachine:
         spec = msgspec.structs.replace(self.spec, layers=layers)
         return BubblewrapState(self._ground, spec, copy, parent, self._start, had_processes=had_processes)
 
-    def shell(self, *, user: str | int | None = None) -> HostCommand:
+    def shell(self, *, user: str | int | None = None, env: Mapping[str, str] | None = None) -> HostCommand:
         """An interactive bash (else sh), with the machine's own variables.
 
         Raises:
@@ -190,7 +190,7 @@ class BubblewrapMachine:
         self._check()
         wanted = str(user) if user is not None else self.spec.user
         other = "" if _known_account(wanted) else wanted
-        words = shell_words(self.spec.workdir, self._variables(ROOT), other)
+        words = shell_words(self.spec.workdir, {**self._variables(ROOT), **(env or {})}, other)
         return HostCommand((*entering(self._ground, self._running, ROOT), *words), {})
 
     async def usage(self) -> Usage:

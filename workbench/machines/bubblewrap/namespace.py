@@ -27,6 +27,8 @@ type Mode = Literal["root", "subuid", "single"]
 user in /etc/subuid (`subuid`), or root alone (`single`)."""
 
 USERS = 65536
+_CAP_SYS_ADMIN = 21
+_HOLD_TIMEOUT = 10.0
 _SUBUID, _SUBGID = "/etc/subuid", "/etc/subgid"
 _KINDS = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
 
@@ -48,6 +50,8 @@ class UserNamespace:
     Attributes:
         mode: Which users there are.
         why: Why it is not a better mode; empty for the best.
+        direct: Whether this process has all rights over both by itself: real root, but not that of a
+            container which took CAP_SYS_ADMIN away. Others have them only once inside the owner.
     """
 
     def __init__(self, programs: Programs) -> None:
@@ -60,6 +64,7 @@ class UserNamespace:
         self._holders: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
         self.owner_fd = -1
         self.mode, uids, gids, self.why = plan(programs)
+        self.direct = self.mode == "root" and _has_capability(_CAP_SYS_ADMIN)
         try:
             owner = self._hold([programs.unshare, "--user", "cat"])
             self._map(owner, uids, gids)
@@ -105,11 +110,10 @@ class UserNamespace:
                 start_new_session=True,
             )
         self._holders.append((process, ours))
-        ours.settimeout(10)
-        ours.send(b".")
+        ours.settimeout(_HOLD_TIMEOUT)
         assert process.stderr is not None
         with process.stderr:
-            if not ours.recv(1):
+            if not _answers(ours):
                 raise refused(process.stderr.read().decode(errors="replace").strip())
         return process.pid
 
@@ -166,6 +170,20 @@ def plan(programs: Programs) -> tuple[Mode, list[Mapping], list[Mapping], str]:
         own = [Mapping(0, uid, 1), Mapping(1, uids[0], uids[1])], [Mapping(0, gid, 1), Mapping(1, *gids)]
         return "subuid", *own, ""
     return "single", [Mapping(0, uid, 1)], [Mapping(0, gid, 1)], why
+
+
+def _answers(holder: socket.socket) -> bool:
+    try:
+        holder.send(b".")
+        return holder.recv(1) == b"."
+    except OSError:  # it ended, or hangs
+        return False
+
+
+def _has_capability(number: int) -> bool:
+    status = Path("/proc/self/status").read_text()
+    effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(effective.split()[1], 16) >> number & 1)
 
 
 def _own(kind: Literal["uid", "gid"]) -> list[Mapping]:

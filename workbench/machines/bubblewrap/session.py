@@ -16,9 +16,10 @@ import psutil
 
 from workbench import places
 from workbench.images.rootfs import rootfs_of
-from workbench.machines.bubblewrap.base import Base, host_tools, rootfs_base, session_layer
+from workbench.machines.bubblewrap.base import Base, rootfs_base, session_layer
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.home import Home, abandoned
+from workbench.machines.bubblewrap.host import host_tools
 from workbench.machines.bubblewrap.launch import Spec
 from workbench.machines.bubblewrap.machine import BubblewrapMachine, start_machine
 from workbench.machines.bubblewrap.namespace import Mode
@@ -106,6 +107,11 @@ class BubblewrapSession:
         return self._ground.users.why
 
     @property
+    def as_owner(self) -> tuple[str, ...]:
+        """The prefix of a command that removes what was unpacked of an image."""
+        return self._ground.as_owner
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What it cannot enforce or do here, one line each."""
         limits = [
@@ -130,7 +136,7 @@ class BubblewrapSession:
         """The base of this host's own tools, made once."""
         async with self._making_host:
             if self._host is None:
-                self._host = await host_tools(self._cache, root=self.mode == "root")
+                self._host = await host_tools(self._cache)
         return self._host
 
     async def image(self, reference: str) -> Base:
