@@ -68,9 +68,9 @@ async def image_key(session: SmolSession, archive: Path) -> str:
     return await boot(lambda: session.image_state(found.identity, config(found.reference)))
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def machine(session: SmolSession, image_key: str) -> AsyncIterator[SmolMachine]:
-    """A fresh branch of the image's state."""
+    """A branch of the image's state, for all tests that do it no harm."""
     machine = await session.states.branch(image_key, "machine")
     assert isinstance(machine, SmolMachine)
     yield machine

@@ -318,12 +318,13 @@ async def test_a_shell_speaks_of_its_machine_and_takes_nothing_else_along(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     machine = await session.create("m", IMAGE)
-    command = machine.shell(user="nobody")
+    command = machine.shell(user="nobody", env={"A": "b c"})
+    assert command.relays
     assert "secret" not in str(command.env)
-    assert command.env["TERM"] == "xterm-256color"
     assert command.env["XDG_CACHE_HOME"] == os.environ["XDG_CACHE_HOME"]
     at = command.argv.index("exec")
     assert command.argv[at : at + 4] == ("exec", "--name", machine.vm.name, "-it")
     assert command.argv[command.argv.index("-u") + 1] == "nobody"
+    assert command.argv[command.argv.index("A=b c") - 1] == "-e"
     assert isinstance(machine, SmolMachine)
-    assert Path(command.argv[at - 2]).name == "smol-vmm"
+    assert Path(command.argv[0]).name == "smol-vmm"

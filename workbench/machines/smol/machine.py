@@ -17,8 +17,6 @@ from workbench.machines.smol.vm import Vm, cut_short, to_the_end
 
 _SHELL = 'if [ -x /bin/bash ]; then exec /bin/bash -c "$1"; else exec /bin/sh -c "$1"; fi'
 _LOGIN = "if [ -x /bin/bash ]; then exec /bin/bash -l; else exec /bin/sh -l; fi"
-# smolvm notes on its stderr are not the shell's; in a pty the guest's own stderr comes on stdout.
-_QUIET = 'exec "$0" "$@" 2>/dev/null'
 _PASSED_ON = (
     "HOME",
     "PATH",
@@ -106,16 +104,20 @@ class SmolMachine:
         self.vm = await frozen.branch()
         return SmolState(frozen, memory)
 
-    def shell(self, *, user: str | int | None = None) -> HostCommand:
-        """An interactive login on this machine. smolvm's own notes are left out of what it prints."""
-        argv = [str(CLI), "machine", "exec", "--name", self.vm.name, "-it", "-e", "COLORTERM=truecolor"]
+    @property
+    def alive(self) -> bool:
+        """Whether its VMM runs."""
+        return self.vm.alive
+
+    def shell(self, *, user: str | int | None = None, env: Mapping[str, str] | None = None) -> HostCommand:
+        """An interactive login on this machine, in its working directory."""
+        argv = [str(CLI), "machine", "exec", "--name", self.vm.name, "-it"]
+        for name, value in {"COLORTERM": "truecolor", **(env or {})}.items():
+            argv += ["-e", f"{name}={value}"]
         if user is not None:
             argv += ["-u", str(user)]
-        env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        return HostCommand(
-            ("/bin/sh", "-c", _QUIET, *argv, "--", "/bin/sh", "-c", _LOGIN),
-            env | {"TERM": "xterm-256color"},
-        )
+        host = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        return HostCommand((*argv, "--", "/bin/sh", "-c", _LOGIN), host, relays=True)
 
     async def usage(self) -> Usage:
         """What its VMM takes of the host: the resident set, part of which it may share with its branches."""

@@ -119,12 +119,12 @@ class SmolSession:
                 await asyncio.wait_for(self._fleet.settle(), deadline)
             empty = await in_thread(purge, self.id, deadline)
         self._lock.release(remove=empty)
-        if empty:
-            self._guard.kill()
         assert self._guard.stdin is not None
-        self._guard.stdin.close()
         if empty:
+            self._fleet.vms.clear()
+            self._guard.kill()
             await in_thread(self._guard.wait)
+        self._guard.stdin.close()
 
     def names(self) -> Sequence[str]:
         """smolvm's names of all that exists now, states included."""
