@@ -16,6 +16,8 @@ from typing import Literal
 import msgspec
 
 from workbench.cases.case import Case
+from workbench.images.build_events import BuildEvent
+from workbench.machines.machine import HostCommand
 from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
@@ -235,6 +237,69 @@ class Settled(_Event, frozen=True, kw_only=True, tag="settled"):
     task: str
 
 
+class ImageEvent(_Event, frozen=True, kw_only=True, tag="image"):
+    """Something about an image that is built for the task."""
+
+    task: str
+    directory: str
+    """What it is built from, relative to the task: `environment`, `tests` or `steps/NAME/tests`."""
+    build: BuildEvent
+
+
+class ShellReady(_Event, frozen=True, kw_only=True, tag="shell-ready"):
+    """A machine stands ready for a shell. The face runs the command in a pty of its own."""
+
+    task: str
+    shell: str
+    """The name that the wish gave it."""
+    title: str
+    """What it stands on, such as "the image" or "what oracle left"."""
+    command: HostCommand
+
+
+class ShellFailed(_Event, frozen=True, kw_only=True, tag="shell-failed"):
+    """No machine could be made for a shell."""
+
+    task: str
+    shell: str
+    reason: str
+
+
+class ShellLost(_Event, frozen=True, kw_only=True, tag="shell-lost"):
+    """The machine under a shell ended."""
+
+    task: str
+    shell: str
+    reason: str
+
+
+class DraftWritten(_Event, frozen=True, kw_only=True, tag="draft-written"):
+    """What a shell typed was written to a file of the task, for the author to edit."""
+
+    task: str
+    shell: str
+    path: str
+    """Relative to the task."""
+
+
+class MachineCost(msgspec.Struct, frozen=True):
+    """What a machine or a state costs the host now."""
+
+    name: str
+    stands_on: str
+    """Such as "the image" or "what oracle left"; for a state, what it holds."""
+    memory_bytes: int
+    cpu_seconds: float = 0.0
+    processes: int = 0
+
+
+class CostsMeasured(_Event, frozen=True, kw_only=True, tag="costs-measured"):
+    """What the engine's machines and states cost now; sent while any are alive."""
+
+    machines: tuple[MachineCost, ...]
+    states: tuple[MachineCost, ...]
+
+
 class Notice(_Event, frozen=True, kw_only=True, tag="notice"):
     """Something a person should hear of."""
 
@@ -265,6 +330,12 @@ type Event = (
     | ReceiptTold
     | VerdictReached
     | Settled
+    | ImageEvent
+    | ShellReady
+    | ShellFailed
+    | ShellLost
+    | DraftWritten
+    | CostsMeasured
     | Notice
 )
 

@@ -52,6 +52,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`kill` or `wait`: what a save does to the runs that it makes stale; empty for the engine's own."""
     grace: float | None = None
     """Seconds that a stale run may still go on; None for the engine's own."""
+    builder: str = ""
+    """What builds Dockerfiles; empty for the first that works."""
     state_dir: Path = msgspec.field(default_factory=places.state_dir)
     program: tuple[str, ...] = (sys.executable, "-P", "-m", "workbench.engine")
     """`-P` keeps Python files in the current directory from standing in for modules."""
@@ -67,6 +69,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             "--idle": self.idle,
             "--on-change": self.on_change or None,
             "--grace": self.grace,
+            "--builder": self.builder or None,
             "--state-dir": self.state_dir,
         }
         given = ((flag, str(value)) for flag, value in flags.items() if value is not None)

@@ -12,6 +12,16 @@ from typing import Literal
 
 from workbench import events as ev
 from workbench.cases.case import Case
+from workbench.images.build_events import (
+    BuildCancelled,
+    BuildEvent,
+    BuildFailed,
+    BuildStarted,
+    ImageReady,
+    StepDone,
+    StepOutput,
+    StepStarted,
+)
 from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
@@ -21,6 +31,8 @@ OUTPUT_LIMIT = 8 * 1024 * 1024
 """Characters of output kept for one run; older pieces are dropped. The trial directory has all."""
 PIECE_COST = 200
 """What a piece takes besides its characters, about, so that a million tiny ones are bounded too."""
+STEP_OUTPUT_LIMIT = 2_000
+"""Pieces of output kept for one step of a build."""
 RUNS_KEPT = 200
 """Ended runs kept for one task; older ones are dropped."""
 
@@ -87,6 +99,37 @@ class CaseView:
 
 
 @dataclass
+class ImageStep:
+    """One instruction of a Dockerfile, as the builder came to it."""
+
+    started: StepStarted
+    output: deque[str] = field(default_factory=lambda: deque(maxlen=STEP_OUTPUT_LIMIT))
+    done: StepDone | None = None
+
+
+@dataclass
+class ImageView:
+    """An image that is built for the task."""
+
+    directory: str
+    """What it is built from, relative to the task."""
+    started: BuildStarted | None = None
+    """The newest build."""
+    steps: dict[int, ImageStep] = field(default_factory=dict)
+    """Of the newest build, by number."""
+    failed: BuildFailed | None = None
+    """Why the newest build gave no image; the one before still serves."""
+    ready: ImageReady | None = None
+    """The image that serves."""
+    ready_at: float | None = None
+
+    @property
+    def building(self) -> bool:
+        """Whether a build runs."""
+        return self.started is not None
+
+
+@dataclass
 class TaskView:
     """A task: its cases, problems and verdict."""
 
@@ -104,6 +147,10 @@ class TaskView:
     differed: dict[str, ev.ConfirmationDiffered] = field(default_factory=dict)
     """By case: the newest confirmation, where it disagreed with the re-verification before it."""
     receipt: ProofReceipt | None = None
+    images: dict[str, ImageView] = field(default_factory=dict)
+    """By the directory that they are built from."""
+    shells: dict[str, ev.ShellReady | ev.ShellFailed | ev.ShellLost] = field(default_factory=dict)
+    """The newest word of each shell, by its name."""
     settled: bool = False
     """Nothing runs or waits."""
 
@@ -123,6 +170,8 @@ class Session:
     provider: ev.ProviderChosen | None = None
     failed: ev.EngineFailed | None = None
     stopped: bool = False
+    costs: ev.CostsMeasured | None = None
+    """What machines and states cost."""
     notices: deque[ev.Notice] = field(default_factory=lambda: deque(maxlen=500))
 
     def task(self, path: str) -> TaskView:
@@ -142,6 +191,8 @@ class Session:
                 self.provider = event
             case ev.Notice():
                 self.notices.append(event)
+            case ev.CostsMeasured():
+                self.costs = event
             case ev.RunQueued():
                 self._queue(event)
             case ev.RunRecalled():
@@ -167,6 +218,12 @@ class Session:
         for task in self.tasks.values():
             task.watching = False
             task.settled = True
+            for image in task.images.values():
+                image.started = None
+            for shell in task.shells:
+                task.shells[shell] = ev.ShellLost(
+                    task=task.path, shell=shell, reason="the engine ended", at=at
+                )
 
     def _restart(self, event: ev.EngineStarted) -> None:
         if self.engine is not None:
@@ -229,8 +286,34 @@ def _update(task: TaskView, event: ev.Event) -> None:
             task.differed[event.case] = event
         case ev.ReceiptTold():
             task.receipt = event.receipt
+        case ev.ShellReady() | ev.ShellFailed() | ev.ShellLost():
+            task.shells[event.shell] = event
+        case ev.ImageEvent():
+            image = task.images.setdefault(event.directory, ImageView(event.directory))
+            _build(image, event.build, event.at)
         case ev.Settled():
             task.settled = True
+
+
+def _build(image: ImageView, event: BuildEvent, at: float) -> None:
+    match event:
+        case BuildStarted():
+            image.started, image.failed = event, None
+            image.steps.clear()
+        case StepStarted():
+            image.steps[event.step] = ImageStep(event)
+        case StepOutput():
+            if step := image.steps.get(event.step):
+                step.output.append(event.text)
+        case StepDone():
+            if step := image.steps.get(event.step):
+                step.done = event
+        case BuildFailed():
+            image.started, image.failed = None, event
+        case BuildCancelled():
+            image.started = None
+        case ImageReady():
+            image.started, image.failed, image.ready, image.ready_at = None, None, event, at
 
 
 def _kept(view: CaseView | None) -> tuple[list[Run], str]:

@@ -48,6 +48,46 @@ class TellReceipt(_Wish, frozen=True, kw_only=True, tag="tell-receipt"):
     task: str
 
 
+class OpenShell(_Wish, frozen=True, kw_only=True, tag="open-shell"):
+    """Make a machine for a shell."""
+
+    task: str
+    shell: str
+    """A name of the face's own choice, unique among its shells."""
+    on: str = ""
+    """A case, to stand on what its newest whole run left; empty for the image."""
+
+
+class CloseShell(_Wish, frozen=True, kw_only=True, tag="close-shell"):
+    """The shell is gone; delete its machine."""
+
+    task: str
+    shell: str
+
+
+class TryHere(_Wish, frozen=True, kw_only=True, tag="try-here"):
+    """Run the task's verifier on a branch of a shell's machine as it stands now."""
+
+    task: str
+    shell: str
+
+
+class BringIn(_Wish, frozen=True, kw_only=True, tag="bring-in"):
+    """Copy the task's tests and solution into a shell's machine, where an agent would not see them."""
+
+    task: str
+    shell: str
+
+
+class Draft(_Wish, frozen=True, kw_only=True, tag="draft"):
+    """Write what a shell typed as a script of the task's, for the author to edit."""
+
+    task: str
+    shell: str
+    name: str = ""
+    """A new negative's name; empty for the solution."""
+
+
 class Cancel(_Wish, frozen=True, kw_only=True, tag="cancel"):
     """End a run, or all runs of a task, waiting ones included."""
 
@@ -67,7 +107,20 @@ class Stop(_Wish, frozen=True, kw_only=True, tag="stop"):
     """Delete every machine and end. Closing the engine's standard input means the same."""
 
 
-type Wish = OpenTask | Replay | LookAt | TellReceipt | Cancel | SetWatching | Stop
+type Wish = (
+    OpenTask
+    | Replay
+    | LookAt
+    | TellReceipt
+    | OpenShell
+    | CloseShell
+    | TryHere
+    | BringIn
+    | Draft
+    | Cancel
+    | SetWatching
+    | Stop
+)
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Wish] = msgspec.json.Decoder(Wish)

@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-type CaseKind = Literal["oracle", "nop", "negative", "agent"]
+type CaseKind = Literal["oracle", "nop", "negative", "agent", "shell"]
+"""`shell`: what a shell's machine held when its verifier was tried."""
 type Expectation = Literal["pass", "fail"]
 
 

@@ -22,12 +22,16 @@ def main() -> None:
     parser.add_argument("--idle", type=float, default=3.0, metavar="SECONDS")
     parser.add_argument("--on-change", choices=["kill", "wait"], default="kill")
     parser.add_argument("--grace", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--builder", default="")
+    parser.add_argument("--keep-states", type=int, default=64, metavar="COUNT")
+    parser.add_argument("--keep-memory", type=int, default=4096, metavar="MIB")
     options = parser.parse_args()
     os.environ["HARBOR_TELEMETRY"] = "off"
     emit = Emitter()
     # Harbor takes a second to import: the face hears of the engine before.
     from workbench.engine.serve import serve
     from workbench.engine.services import Settings
+    from workbench.machines.states import Budget
 
     asyncio.run(
         serve(
@@ -40,6 +44,8 @@ def main() -> None:
                 idle_seconds=options.idle,
                 on_change=options.on_change,
                 grace_seconds=options.grace,
+                builder=options.builder,
+                states=Budget(options.keep_states, options.keep_memory << 20),
             ),
             state=options.state_dir or places.state_dir(),
         )

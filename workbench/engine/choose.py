@@ -20,8 +20,10 @@ async def choose(name: str, state: Path) -> Provider:
     """
     if name.startswith("harbor:"):
         provider: Provider = HarborProvider(name.removeprefix("harbor:"))
-    elif name in ("", "bubblewrap"):
-        provider = BubblewrapProvider(state, asked=bool(name))
+    elif name == "bubblewrap":
+        provider = BubblewrapProvider(state, why="asked for")
+    elif not name:
+        provider = BubblewrapProvider(state, why="no microVM boots here")
     else:
         raise NoProviderError(
             f"there is no provider {name!r}",

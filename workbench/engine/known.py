@@ -17,8 +17,8 @@ class Kept:
 
     agent_key: str
     """Of all that it came from."""
-    trial_dir: Path
-    """The run's."""
+    trial_dir: Path | None
+    """The run's; None where it was not a run that led to it."""
     state: str = ""
     """Its key among the engine's states; empty where the verifier is separate and artifacts are enough."""
 

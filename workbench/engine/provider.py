@@ -26,6 +26,10 @@ class Provider(Protocol):
     """What the engine asks of a provider. Its machines end with the engine."""
 
     chosen: ProviderChosen
+    builds: bool
+    """Whether it builds Dockerfiles itself; else it is given archives."""
+    image_prefix: tuple[str, ...]
+    """What a program is run under to remove what the provider unpacked of an image."""
     version: str
     """Of the programs behind it; another one makes receipts stale."""
 
@@ -41,7 +45,7 @@ class Provider(Protocol):
         """What a trial of this task runs in."""
         ...
 
-    async def image_key(self, task: LoadedTask) -> str:
+    def image_key(self, task: LoadedTask) -> str:
         """Names the content of what the task's machines boot."""
         ...
 
@@ -55,6 +59,8 @@ class HarborProvider:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
+        self.builds = True
+        self.image_prefix: tuple[str, ...] = ()
         self.version = ""
         self.chosen = ProviderChosen(
             name=f"harbor:{kind}",
@@ -75,7 +81,7 @@ class HarborProvider:
     async def environment(self, task: LoadedTask) -> EnvironmentConfig:
         return EnvironmentConfig.model_validate({"type": self._kind})
 
-    async def image_key(self, task: LoadedTask) -> str:
+    def image_key(self, task: LoadedTask) -> str:
         return task.config.environment.docker_image or ""
 
     async def close(self) -> None:

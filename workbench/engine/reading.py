@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench.cases.case import Case
 from workbench.cases.find import find_cases
-from workbench.engine.provider import Provider
+from workbench.engine.services import Services
 from workbench.proof.keys import StageKeys, stage_keys
 from workbench.task.diagnose import diagnose
 from workbench.task.ingredients import case_ingredients, image_ingredients
@@ -27,6 +27,7 @@ class Reading:
     snapshot: Snapshot
     cases: tuple[Case, ...]
     image_key: str
+    verifier_image_keys: Mapping[str, str]
 
     @property
     def names(self) -> frozenset[str]:
@@ -43,10 +44,10 @@ class Reading:
         ingredients = dict(image_ingredients(self.snapshot))
         for step in case_ingredients(self.snapshot).get(case.name, ()):
             ingredients |= {**step.agent, **step.verdict}
-        return stage_keys(self.snapshot, case, self.image_key), ingredients
+        return stage_keys(self.snapshot, case, self.image_key, self.verifier_image_keys), ingredients
 
 
-async def read(path: Path, provider: Provider) -> tuple[tuple[Problem, ...], Reading | None]:
+async def read(path: Path, services: Services) -> tuple[tuple[Problem, ...], Reading | None]:
     """Read the task at `path`.
 
     Returns:
@@ -56,7 +57,8 @@ async def read(path: Path, provider: Provider) -> tuple[tuple[Problem, ...], Rea
     if found is None:
         return problems, None
     loaded, snapshot, cases = found
-    return problems, Reading(loaded, snapshot, cases, await provider.image_key(loaded))
+    image_key, verifier_keys = services.image_key(loaded), services.images.verifier_keys(loaded)
+    return problems, Reading(loaded, snapshot, cases, image_key, verifier_keys)
 
 
 def _read(

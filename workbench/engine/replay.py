@@ -12,8 +12,9 @@ from harbor.environments.base import BaseEnvironment
 from workbench import events as ev
 from workbench.cases.agents import agent_of
 from workbench.cases.judge import judge
+from workbench.engine.emit import Emit
 from workbench.engine.known import Kept, KnownCase
-from workbench.engine.services import Emit, Services
+from workbench.engine.services import Services
 from workbench.machines.machine import MachineError
 from workbench.proof.keys import StageKeys
 from workbench.task.load import LoadedTask
@@ -35,8 +36,8 @@ class Replay:
     loaded: LoadedTask
     trials_dir: Path
     why: str
-    confirming: bool = False
-    """It replays what was only re-verified."""
+    counts: bool = True
+    """Whether its outcome is the case's; what is tried in a shell is not."""
     reuse: tuple[str, Kept] | None = None
     """The step to verify again and what its agent left; None for a whole trial."""
 
@@ -57,7 +58,7 @@ async def replay(what: Replay, services: Services) -> Outcome:
         trials_dir=what.trials_dir,
         trial_name=what.run,
         agent=agent_of(what.known.case, what.loaded),
-        environment=await services.provider.environment(what.loaded),
+        environment=await services.environment(what.loaded),
         threshold=services.settings.threshold,
     )
     told = _Telling(services.emit, what.run)

@@ -13,8 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from workbench import events as ev
+from workbench import places
 from workbench import wishes as ws
 from workbench.engine.choose import choose
+from workbench.engine.images import Images
 from workbench.engine.opened import OpenedTask
 from workbench.engine.provider import NoProviderError, Provider
 from workbench.engine.records import Records
@@ -25,6 +27,9 @@ from workbench.machines.states import StateTree
 
 STOP_DEADLINE = 1.5
 """Seconds for runs to tidy up before their machines are deleted under them."""
+
+MEASURE_SECONDS = 2.0
+"""Between two looks at what machines cost."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,8 +63,9 @@ async def serve(emit: Emitter, *, provider: str, concurrency: int, settings: Set
     engine = _Engine(emit, services)
     reading = asyncio.create_task(engine.read(), name="wishes")
     waiting = asyncio.create_task(stopping.wait(), name="signals")
+    measuring = asyncio.create_task(engine.measure(), name="costs")
     await asyncio.wait({reading, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (reading, waiting):
+    for task in (reading, waiting, measuring):
         task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await reading
@@ -77,7 +83,10 @@ def _services(
         emit(ev.Notice(level="warning", message=message))
 
     records = Records(state / "receipts.db", tell, provider.chosen.name, provider.version, settings.threshold)
-    return Services(emit, Runner(concurrency), provider, records, StateTree(), settings, state)
+    images = Images(places.cache_dir() / "images", emit, settings.builder, provider.image_prefix)
+    return Services(
+        emit, Runner(concurrency), provider, records, StateTree(settings.states), images, settings, state
+    )
 
 
 @dataclass
@@ -87,55 +96,89 @@ class _Engine:
     emit: Emitter
     services: Services
     tasks: dict[str, OpenedTask] = field(default_factory=dict)
+    _taking: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def read(self) -> None:
-        """Take wishes until a `stop`, or until there are no more."""
+        """Take wishes until a `stop`, or until there are no more. None waits for another to be fulfilled."""
         async for wish in read_wishes(self.emit):
             if isinstance(wish, ws.Stop):
                 return
-            try:
-                await self._take(wish)
-            except Exception as error:
-                _log.exception("a wish could not be carried out")
-                message = f"{type(error).__name__}: {error}"
-                self.emit(ev.Notice(level="error", task=getattr(wish, "task", ""), message=message))
+            taking = asyncio.create_task(self._try(wish), name=type(wish).__name__)
+            self._taking.add(taking)
+            taking.add_done_callback(self._taking.discard)
 
     async def close(self) -> None:
         """Cancel every run and delete every machine."""
+        for taking in self._taking:
+            taking.cancel()
         for task in self.tasks.values():
             await task.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.services.runner.close(), STOP_DEADLINE)
+            async with asyncio.timeout(STOP_DEADLINE):
+                await self.services.runner.close()
+                await asyncio.gather(*(task.shells.close_all() for task in self.tasks.values()))
         await self.services.provider.close()
         self.services.records.close()
 
+    async def measure(self) -> None:
+        """Tell what machines and states cost, while there are any."""
+        told = False
+        while True:
+            await asyncio.sleep(MEASURE_SECONDS)
+            machines = [cost for task in self.tasks.values() for cost in await task.shells.costs()]
+            states = [
+                ev.MachineCost(kept.key.rpartition("/")[2], kept.parent or "a run", kept.memory_bytes)
+                for kept in self.services.states.kept()
+            ]
+            if machines or states or told:
+                self.emit(ev.CostsMeasured(machines=tuple(machines), states=tuple(states)))
+            told = bool(machines or states)
+
+    async def _try(self, wish: ws.Wish) -> None:
+        try:
+            await self._take(wish)
+        except Exception as error:
+            _log.exception("a wish could not be carried out")
+            message = f"{type(error).__name__}: {error}"
+            task: str = getattr(wish, "task", "")
+            self.emit(ev.Notice(level="error", task=task, message=message))
+            if isinstance(wish, ws.OpenTask):
+                # Whoever waits for this task must not wait for ever.
+                self.emit(ev.TaskUnreadable(task=task, reason=message))
+                self.emit(ev.Settled(task=task))
+
     async def _take(self, wish: ws.Wish) -> None:
+        if isinstance(wish, ws.Stop):
+            return
+        if isinstance(wish, ws.OpenTask | ws.TellReceipt):
+            task = self.tasks.setdefault(wish.task, OpenedTask(Path(wish.task), self.services))
+        elif wish.task in self.tasks:
+            task = self.tasks[wish.task]
+        else:
+            self.emit(ev.Notice(level="error", task=wish.task, message="this task is not open"))
+            return
         match wish:
             case ws.OpenTask():
-                await self._open(wish)
-            case ws.Replay():
-                if task := self._task(wish.task):
-                    task.replay(wish.cases, "asked for")
-            case ws.LookAt():
-                if task := self._task(wish.task):
-                    task.look_at(wish.case)
+                await task.open(
+                    watching=wish.watch, replaying=wish.replay, cached=wish.cached, only=wish.only
+                )
             case ws.TellReceipt():
-                task = self.tasks.get(wish.task) or OpenedTask(Path(wish.task), self.services)
                 await task.tell_receipt()
+            case ws.Replay():
+                await task.replay(wish.cases, "asked for")
+            case ws.LookAt():
+                task.runs.look_at(wish.case)
             case ws.Cancel():
-                if task := self._task(wish.task):
-                    task.cancel(wish.run)
+                task.cancel(wish.run)
             case ws.SetWatching():
-                if task := self._task(wish.task):
-                    await task.set_watching(wish.watching)
-
-    async def _open(self, wish: ws.OpenTask) -> None:
-        task = self.tasks.get(wish.task)
-        if task is None:
-            task = self.tasks[wish.task] = OpenedTask(Path(wish.task), self.services)
-        await task.open(watching=wish.watch, replaying=wish.replay, cached=wish.cached, only=wish.only)
-
-    def _task(self, path: str) -> OpenedTask | None:
-        if path not in self.tasks:
-            self.emit(ev.Notice(level="error", task=path, message="this task is not open"))
-        return self.tasks.get(path)
+                await task.set_watching(wish.watching)
+            case ws.OpenShell():
+                await task.shells.open(wish.shell, wish.on)
+            case ws.CloseShell():
+                await task.shells.close(wish.shell)
+            case ws.TryHere():
+                await task.shells.try_here(wish.shell)
+            case ws.BringIn():
+                await task.shells.bring_in(wish.shell)
+            case ws.Draft():
+                await task.shells.draft(wish.shell, wish.name)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+from harbor.models.trial.config import EnvironmentConfig
 
-from workbench import events as ev
+from workbench.engine.emit import Emit
+from workbench.engine.images import Images
 from workbench.engine.provider import Provider
 from workbench.engine.records import Records
 from workbench.engine.runner import Runner
-from workbench.machines.states import StateTree
+from workbench.machines.states import Budget, StateTree
+from workbench.task.load import LoadedTask
 
-type Emit = Callable[[ev.Event], None]
 type Confirm = Literal["idle", "always", "never"]
 type OnChange = Literal["kill", "wait"]
 
@@ -33,6 +34,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a save ends the runs that it makes stale, or lets them end before they run again."""
     grace_seconds: float = 0.0
     """How long a stale run may still go on before it is ended."""
+    builder: str = ""
+    """What builds Dockerfiles, by name; empty for the first that works."""
+    states: Budget = Budget()
+    """How much may be kept of what agents left."""
 
 
 @dataclass(frozen=True)
@@ -44,5 +49,17 @@ class Services:
     provider: Provider
     records: Records
     states: StateTree
+    images: Images
     settings: Settings
     state_dir: Path
+
+    async def environment(self, task: LoadedTask) -> EnvironmentConfig:
+        """What a trial of this task runs in, on the images that serve now."""
+        environment = await self.provider.environment(task)
+        if archives := self.images.archives(task):
+            environment.kwargs["images"] = archives
+        return environment
+
+    def image_key(self, task: LoadedTask) -> str:
+        """Names the content of what the task's machines boot."""
+        return self.images.key(task) or self.provider.image_key(task)

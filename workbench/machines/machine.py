@@ -137,8 +137,13 @@ class Machine(Protocol):
         """A state of this machine as it is now; whether the machine goes on is the provider's to say."""
         ...
 
-    def shell(self, *, user: str | int | None = None) -> HostCommand:
-        """An interactive login on this machine."""
+    @property
+    def alive(self) -> bool:
+        """Whether it can run commands."""
+        ...
+
+    def shell(self, *, user: str | int | None = None, env: Mapping[str, str] | None = None) -> HostCommand:
+        """An interactive login on this machine; `env` is added to the machine's own variables."""
         ...
 
     async def usage(self) -> Usage:

@@ -45,8 +45,10 @@ class _FromState(Trial):
         if not isinstance(environment, StatefulEnvironment):
             raise TypeError(f"{type(environment).__name__} cannot start from a state")
         environment.start_state = kept.state
-        self._source = TrialPaths(kept.trial_dir)
-        self._source_result = TrialResult.model_validate_json(self._source.result_path.read_text())
+        self._source = TrialPaths(kept.trial_dir) if kept.trial_dir else None
+        self._source_result = (
+            TrialResult.model_validate_json(self._source.result_path.read_text()) if self._source else None
+        )
         self._from_step = kept.step
 
     @override
@@ -60,13 +62,14 @@ class ReverifiedTrial(_FromState, SingleStepTrial):
 
     @override
     async def _run(self) -> None:
-        _copy(self._source.agent_dir, self.paths.agent_dir)
-        _copy(self._source.artifacts_dir, self.paths.artifacts_dir)
         self._are_agent_logs_downloaded = self._are_artifacts_collected = True
-        self.result.agent_result = self._source_result.agent_result
-        raised = self._source_result.exception_info
-        if raised is not None and raised.policy.should_grade and _by_agent(self._source_result):
-            self.result.exception_info = raised
+        if self._source is not None and self._source_result is not None:
+            _copy(self._source.agent_dir, self.paths.agent_dir)
+            _copy(self._source.artifacts_dir, self.paths.artifacts_dir)
+            self.result.agent_result = self._source_result.agent_result
+            raised = self._source_result.exception_info
+            if raised is not None and raised.policy.should_grade and _by_agent(self._source_result):
+                self.result.exception_info = raised
         await self._run_verifier()
         await self._stop_agent_environment()
 
@@ -96,12 +99,13 @@ class ReverifiedSteps(_FromState, MultiStepTrial):
         self.paths.cleanup_empty_mount_dirs()
 
     def _recorded(self, step: StepConfig) -> StepResult | None:
-        recorded = self._source_result.step_results or []
+        recorded = (self._source_result.step_results if self._source_result else None) or []
         return next((result for result in recorded if result.step_name == step.name), None)
 
     def _take_over(self, step: StepConfig) -> None:
         self._skip_script()
-        _copy(self._source.step_dir(step.name), self.paths.step_dir(step.name))
+        if self._source is not None:
+            _copy(self._source.step_dir(step.name), self.paths.step_dir(step.name))
         if (recorded := self._recorded(step)) is not None:
             assert self.result.step_results is not None
             self.result.step_results.append(recorded)
@@ -109,9 +113,10 @@ class ReverifiedSteps(_FromState, MultiStepTrial):
     async def _verify_again(self, step: StepConfig, result: StepResult) -> None:
         self._skip_script()
         self._create_step_dirs(step)
-        _copy(self._source.step_agent_dir(step.name), self.paths.agent_dir)
         artifacts = self.paths.step_artifacts_dir(step.name)
-        _copy(self._source.step_artifacts_dir(step.name), artifacts)
+        if self._source is not None:
+            _copy(self._source.step_agent_dir(step.name), self.paths.agent_dir)
+            _copy(self._source.step_artifacts_dir(step.name), artifacts)
         if (recorded := self._recorded(step)) is not None:
             result.agent_result, result.agent_execution = recorded.agent_result, recorded.agent_execution
         self._are_agent_logs_downloaded = True

@@ -31,7 +31,7 @@ class KeptState(msgspec.Struct, frozen=True):
     """What an agent left, and where the trial's record of it lies."""
 
     state: State
-    trial_dir: Path
-    """The whole trial's directory."""
+    trial_dir: Path | None
+    """The whole trial's directory; None where no trial led to it, as with a shell's machine."""
     step: str = ""
     """The step whose agent left it; empty in a task without steps."""

@@ -88,6 +88,7 @@ class BubblewrapSession:
         self._host: Base | None = None
         self._making_host = asyncio.Lock()
         self._layers: dict[str, Path] = {}
+        self._images: dict[tuple[object, ...], Base] = {}
         self._machines: dict[str, BubblewrapMachine] = {}
         atexit.register(self._ground.close)
 
@@ -108,8 +109,11 @@ class BubblewrapSession:
 
     @property
     def as_owner(self) -> tuple[str, ...]:
-        """The prefix of a command that removes what was unpacked of an image."""
-        return self._ground.as_owner
+        """The prefix of a command that unpacks or removes images, where files have their true owners.
+
+        Empty where this process can do that by itself, or where nothing can.
+        """
+        return () if self.mode == "single" else self._ground.as_owner
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -146,11 +150,11 @@ class BubblewrapSession:
             workbench.images.errors.ImageError: it is none.
             MachineError: machines cannot stand on it.
         """
-        found = await rootfs_of(reference, self._cache, prefix=self._ground.as_owner)
-        config = found.config
-        return rootfs_base(
-            found.path, env=config.env, workdir=config.workdir, user=config.user, key=found.key, keep=found
-        )
+        key = _identity(reference)
+        if key not in self._images:
+            root = await rootfs_of(reference, self._cache, prefix=self.as_owner)
+            self._images[key] = rootfs_base(root, single=self.mode == "single")
+        return self._images[key]
 
     async def create(
         self,
@@ -223,6 +227,15 @@ class BubblewrapSession:
             session_layer(layer, hostname)
             self._layers[hostname] = layer
         return self._layers[hostname]
+
+
+def _identity(reference: str) -> tuple[object, ...]:
+    """Changes when the file or directory is another; to look into it would take long."""
+    try:
+        status = Path(reference).expanduser().stat()
+    except OSError:
+        return (reference,)
+    return (reference, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _hostname(wanted: str) -> str:

@@ -1,0 +1,306 @@
+"""The runs of one task's cases: queued, recorded, confirmed, and what they come to together."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import replace as with_changes
+from pathlib import Path
+
+from workbench import events as ev
+from workbench.cases.case import Case
+from workbench.engine.known import KnownCase
+from workbench.engine.reading import Reading, read
+from workbench.engine.replay import Replay, replay
+from workbench.engine.services import Services
+from workbench.proof.decide import decide
+from workbench.proof.documents import Slower
+from workbench.proof.keys import StageKeys
+from workbench.proof.verdict import Verdict
+from workbench.trials.outcome import Outcome
+
+FAILED_FIRST, LOOKED_AT, IN_TURN, CONFIRMING = range(4)
+"""The order in which runs get their turn."""
+
+
+class CaseRuns:
+    """Runs a task's cases.
+
+    Attributes:
+        known: What is known of each case, by name, in the order to show them.
+        watching: Whether a save starts runs.
+        looked_at: The case whose runs go before those of others.
+        nothing_because: Why no case can run, where that is not for a case's own reason.
+    """
+
+    def __init__(self, path: Path, services: Services, trials_dir: Path) -> None:
+        self.known: dict[str, KnownCase] = {}
+        self.watching = False
+        self.looked_at = ""
+        self.nothing_because = ""
+        self._path = path
+        self._task = str(path)
+        self._services = services
+        self._emit = services.emit
+        self._runner = services.runner
+        self._trials_dir = trials_dir
+        self._now: Reading | None = None
+        self._tried: KnownCase | None = None
+        self._confirming: asyncio.TimerHandle | None = None
+        self._verdict: Verdict | None = None
+
+    def take(self, now: Reading | None, only: tuple[str, ...] = ()) -> None:
+        """Take the task's cases as they are now; None keeps those known while the task cannot be read."""
+        self._now = now
+        if now is None:
+            return
+        wanted = {case.name: case for case in now.cases if not only or case.name in only}
+        for name in self.known.keys() - wanted.keys():
+            self.end(name)
+        self.known = {
+            name: self.known.get(name) or KnownCase(case, *now.keys_of(case), stale="it has not run")
+            for name, case in wanted.items()
+        }
+        for name, case in wanted.items():
+            self.known[name].case = case
+        self._say_cases()
+
+    def tried(self, case: Case, keys: StageKeys) -> KnownCase:
+        """A case that shows what is tried in shells, beside the task's own."""
+        if self._tried is None:
+            self._tried = KnownCase(case, keys, {})
+            self._say_cases()
+        return self._tried
+
+    async def recall(self, names: Iterable[str]) -> set[str]:
+        """Take receipts for what they speak of; the cases that have one."""
+        recalled = set()
+        for name in list(names):
+            known = self.known[name]
+            receipts = await self._services.records.fresh(known.case, known.keys)
+            if not receipts:
+                continue
+            recalled.add(name)
+            known.outcomes[:] = [receipt.outcome for receipt in receipts]
+            known.stale = ""
+            newest = receipts[-1]
+            self._emit(
+                ev.RunRecalled(
+                    task=self._task,
+                    case=name,
+                    run=run_name(name),
+                    outcome=newest.outcome,
+                    ran_at=newest.at,
+                    trial_dir=newest.trial_dir,
+                )
+            )
+        return recalled
+
+    def mark_stale(self, name: str, why: str) -> None:
+        """What is known of a case no longer speaks of the files; its runs end."""
+        known = self.known[name]
+        known.stale = why
+        known.outcomes.clear()
+        settings = self._services.settings
+        for run in self._runner.runs(self._task, name):
+            if settings.on_change == "wait":
+                self._runner.drop(run)
+            elif settings.grace_seconds:
+                asyncio.get_running_loop().call_later(settings.grace_seconds, self._runner.cancel, run)
+            else:
+                self._runner.cancel(run)
+        self._emit(ev.CaseStale(task=self._task, case=name, why=why))
+
+    def replay_stale(self) -> None:
+        """Queue what is stale, unless it runs already."""
+        for known in self.known.values():
+            if known.stale and not self._runner.runs(self._task, known.case.name):
+                self.queue(known, known.stale, reusing=True)
+
+    def running(self, name: str) -> bool:
+        """Whether the case runs or waits."""
+        return bool(self._runner.runs(self._task, name))
+
+    def end(self, name: str = "") -> None:
+        """End the runs of a case, or all of this task's."""
+        for run in self._runner.runs(self._task, name or None):
+            self._runner.cancel(run)
+
+    def look_at(self, case: str) -> None:
+        """The runs of this case go before those of others."""
+        self.looked_at = case
+        for run in self._runner.runs(self._task, case):
+            self._runner.advance(run, LOOKED_AT)
+
+    def queue(self, known: KnownCase, why: str, *, reusing: bool = False, confirming: bool = False) -> None:
+        """Queue a run of a case.
+
+        Args:
+            reusing: Verify what an agent left, where that is all that is stale.
+            confirming: Its outcome is known already; it goes after all others.
+        """
+        if self._now is None:
+            return
+        name = known.case.name
+        what = Replay(
+            run=run_name(name),
+            known=known,
+            keys=known.keys,
+            loaded=self._now.loaded,
+            trials_dir=self._trials_dir,
+            why=why,
+            reuse=known.reusable() if reusing else None,
+        )
+        self.add(what, CONFIRMING if confirming else self._order(known))
+
+    def add(self, what: Replay, order: int = LOOKED_AT) -> None:
+        """Queue a run as it is described."""
+        name = what.known.case.name
+        self._emit(ev.RunQueued(task=self._task, case=name, run=what.run, why=what.why))
+        self._runner.add(
+            order,
+            self._task,
+            name,
+            what.run,
+            lambda: self._run(what),
+            lambda: self._ended(what, Outcome(kind="cancelled", reason="cancelled before it began")),
+        )
+
+    def settle(self) -> None:
+        """Say the verdict when nothing is left to run, and that it is so."""
+        if self._runner.busy(self._task, CONFIRMING):
+            return
+        self.say_verdict()
+        if self._runner.busy(self._task):
+            return
+        self._emit(ev.Settled(task=self._task))
+        if self._services.settings.confirm == "idle" and self.watching:
+            self.close()
+            delay = self._services.settings.idle_seconds
+            self._confirming = asyncio.get_running_loop().call_later(delay, self._confirm)
+
+    def say_verdict(self) -> None:
+        """Say what the cases come to, when that has changed."""
+        if self._now is None:
+            return
+        cases: list[Case] = [known.case for known in self.known.values()]
+        verdict = decide(cases, {name: known.outcomes for name, known in self.known.items()})
+        if self.nothing_because and not any(known.outcomes for known in self.known.values()):
+            verdict = Verdict("unproven", self.nothing_because, verdict.cases, 0, verdict.total)
+        if verdict != self._verdict:
+            self._verdict = verdict
+            self._emit(ev.VerdictReached(task=self._task, verdict=verdict))
+
+    def close(self) -> None:
+        """Confirm nothing more."""
+        if self._confirming is not None:
+            self._confirming.cancel()
+
+    def _say_cases(self) -> None:
+        shown = [known.case for known in self.known.values()]
+        tried = [self._tried.case] if self._tried else []
+        self._emit(ev.CasesFound(task=self._task, cases=(*shown, *tried)))
+
+    def _order(self, known: KnownCase) -> int:
+        if known.failed:
+            return FAILED_FIRST
+        return LOOKED_AT if known.case.name == self.looked_at else IN_TURN
+
+    async def _run(self, what: Replay) -> None:
+        name, whole = what.known.case.name, what.reuse is None
+        outcome = Outcome(kind="cancelled", reason="cancelled")
+        slower: tuple[Slower, ...] = ()
+        try:
+            self._emit(
+                ev.RunStarted(
+                    task=self._task,
+                    case=name,
+                    run=what.run,
+                    trial_dir=str(what.trial_dir),
+                    whole=whole,
+                    expected=await self._services.records.expected(self._task, name, whole),
+                )
+            )
+            outcome = await replay(what, self._services)
+            if outcome.exception == "RegradeError":
+                message = f"{name} needs a whole trial: {outcome.reason}"
+                self._emit(ev.Notice(level="info", task=self._task, message=message))
+                what = with_changes(what, run=run_name(name), reuse=None)
+                outcome = await replay(what, self._services)
+            slower = await self._record(what, outcome)
+        except asyncio.CancelledError:
+            pass
+        finally:
+            self._ended(what, outcome, slower)
+
+    async def _record(self, what: Replay, outcome: Outcome) -> tuple[Slower, ...]:
+        """Keep a receipt, if the files are still those that the run was queued for."""
+        if outcome.kind == "cancelled" or not what.counts:
+            return ()
+        _, after = await read(self._path, self._services)
+        if after is None or after.keys_of(what.known.case)[0] != what.keys:
+            return ()
+        records = self._services.records
+        receipt = records.receipt(
+            self._task,
+            after.digest,
+            what.known.case,
+            what.keys,
+            what.loaded.image,
+            outcome=outcome,
+            trial_dir=str(what.trial_dir),
+        )
+        slower = await records.slower(self._task, receipt)
+        await records.record(receipt, what.known.ingredients)
+        return slower
+
+    def _ended(self, what: Replay, outcome: Outcome, slower: tuple[Slower, ...] = ()) -> None:
+        known, name = what.known, what.known.case.name
+        self._emit(ev.RunEnded(task=self._task, case=name, run=what.run, outcome=outcome, slower=slower))
+        if outcome.kind != "cancelled" and what.counts:
+            known.failed = outcome.met is False
+            if known.keys.verdict == what.keys.verdict:
+                known.stale = ""
+                self._take_outcome(what, outcome)
+            elif self.watching and not self._runner.waiting(self._task, name):
+                # It was let end although a save had made it stale.
+                self.queue(known, known.stale, reusing=True)
+        asyncio.get_running_loop().call_soon(self._after_run)
+
+    def _take_outcome(self, what: Replay, outcome: Outcome) -> None:
+        known = what.known
+        before = known.reverified
+        if before is not None and outcome.whole:
+            # The whole trial is the real thing: what was re-verified counts no more.
+            known.outcomes = [one for one in known.outcomes if one.whole]
+            if (before.kind, before.rewards, before.met) != (outcome.kind, outcome.rewards, outcome.met):
+                self._emit(
+                    ev.ConfirmationDiffered(
+                        task=self._task,
+                        case=known.case.name,
+                        run=what.run,
+                        reverified=f"{before.kind}: {before.reason}",
+                        whole=f"{outcome.kind}: {outcome.reason}",
+                    )
+                )
+        known.outcomes.append(outcome)
+
+    def _after_run(self) -> None:
+        if self._services.settings.confirm == "always":
+            self._confirm()
+        self.settle()
+
+    def _confirm(self) -> None:
+        """Replay as whole trials what was only re-verified."""
+        for known in self.known.values():
+            if known.reverified and not self.running(known.case.name):
+                self.queue(known, "confirming", confirming=True)
+
+
+def run_name(case: str) -> str:
+    """A fresh identifier for a run, which is its trial directory's name too."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", case)[:60]
+    return f"{name}__{time.strftime('%H%M%S')}-{secrets.token_hex(3)}"
