@@ -168,15 +168,17 @@ class BubblewrapEnvironment(BaseEnvironment):
         """
         if force_build:
             raise ValueError("bubblewrap builds no images: run without --force-build")
-        for note in self.notes:
-            self.logger.warning(note)
         if self.start_state is not None:
             self._machine = cast(BubblewrapMachine, await self.start_state.branch(self.session_id))
             return
         session = current_session()
+        base = await self._base(session)
+        self.notes += base.limits
+        for note in self.notes:
+            self.logger.warning(note)
         self._machine = await session.create(
             self.session_id,
-            await self._base(session),
+            base,
             hostname=self.environment_name,
             network=not self._network_disabled,
             env=self._startup_env(),

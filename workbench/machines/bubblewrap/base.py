@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from workbench.images.rootfs import Rootfs
 from workbench.machines.machine import MachineError
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -53,18 +54,34 @@ class Base(msgspec.Struct, frozen=True):
         return "/bin/sh"
 
 
-def rootfs_base(root: Path, *, env: dict[str, str], workdir: str, user: str, key: str, keep: object) -> Base:
-    """A base of an unpacked image.
+def rootfs_base(image: Rootfs, *, single: bool) -> Base:
+    """A base of an unpacked image, which is held for as long as the base is.
+
+    Args:
+        single: Whether machines have no user but root, so that the image's own cannot be had.
 
     Raises:
         MachineError: it has no shell.
     """
+    root = image.path
     if not any(os.path.lexists(root / name) for name in ("bin/sh", "usr/bin/sh")):
         what = f"{root} has no /bin/sh"
         raise MachineError(what, "Harbor's scripts need a shell: use an image that has one")
-    limits = () if is_owned(root) else (f"the files of {root} are another user's: they cannot be changed",)
-    mounts = (Mount("/", (str(root),)),)
-    return Base(mounts, (), env, workdir or "/", user, key, limits=limits, keep=keep)
+    user, limits = image.config.user, []
+    if not is_owned(root):
+        limits.append(f"the files of {root} are another user's: they cannot be changed")
+    if single and user.partition(":")[0] not in ("", "0", "root"):
+        limits.append(f"commands run as root, not as the image's user {user}")
+        user = ""
+    return Base(
+        mounts=(Mount("/", (str(root),)),),
+        env=image.config.env,
+        workdir=image.config.workdir or "/",
+        user=user,
+        key=image.key,
+        limits=tuple(limits),
+        keep=image,
+    )
 
 
 def is_owned(path: Path) -> bool:

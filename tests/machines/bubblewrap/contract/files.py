@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import tarfile
 
 import pytest
 
+from tests.images.archives import docker_archive
 from tests.machines.bubblewrap.bench import Bench, out
 from tests.machines.bubblewrap.rootfs import small_rootfs
 from workbench.machines.machine import MachineError
@@ -130,3 +133,38 @@ async def an_image_without_a_shell_is_refused(bench: Bench) -> None:
     (bench.scratch / "empty").mkdir()
     with pytest.raises(MachineError, match="has no /bin/sh"):
         await bench.session.image(str(bench.scratch / "empty"))
+
+
+async def an_archive_is_unpacked_with_its_owners_and_run_as_it_says(bench: Bench) -> None:
+    root = small_rootfs(bench.scratch / "rootfs")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        tar.add(root, ".", filter=_as_root)
+        tar.addfile(_owned("home", tarfile.DIRTYPE, 0o750))
+        tar.addfile(_owned("home/mine", tarfile.REGTYPE, 0o4711))
+    archive = bench.scratch / "image.tar"
+    says = {"Env": ["A=b c", "PATH=/bin"], "WorkingDir": "/home", "User": "agent"}
+    docker_archive(archive, packed.getvalue(), **says)
+    base = await bench.session.image(str(archive))
+    assert base == await bench.session.image(str(archive))
+    async with bench.machine(base=base, env={"C": "d"}) as machine:
+        if bench.session.mode == "single":
+            assert any("not as the image's user agent" in limit for limit in base.limits)
+            assert await out(machine, "echo $A $C $PATH $PWD $UID") == "b c d /bin /home 0\n"
+        else:
+            assert await out(machine, "echo $A $C $PATH $PWD $UID") == "b c d /bin /home 1000\n"
+            look = "stat -c '%n %u %g %a' . mine"
+            assert await out(machine, look, user="root") == ". 1000 1000 750\nmine 1000 1000 4711\n"
+        await out(machine, "touch new; rm mine")
+
+
+def _as_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.mode |= 0o755  # whatever the umask made of it
+    return member
+
+
+def _owned(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.mode, member.uid, member.gid = kind, mode, 1000, 1000
+    return member
