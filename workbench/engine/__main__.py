@@ -15,7 +15,7 @@ def main() -> None:
     """Serve until standard input closes or a `stop` comes."""
     parser = argparse.ArgumentParser(prog="python -m workbench.engine")
     parser.add_argument("--provider", default="")
-    parser.add_argument("-n", "--concurrency", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("-n", "--concurrency", type=int, default=None)
     parser.add_argument("--threshold", type=float, default=1.0)
     parser.add_argument("--state-dir", type=Path, default=None)
     parser.add_argument("--confirm", choices=["idle", "always", "never"], default="idle")

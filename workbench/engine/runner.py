@@ -1,11 +1,19 @@
-"""Runs waiting for their turn, a few at a time."""
+"""Runs waiting for their turn, a few at a time, and no more than the host's memory takes."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+
+import psutil
+
+RESERVE = 512 << 20
+"""Bytes of memory that stay free for the host; runs side by side wait for it."""
+LOOK_SECONDS = 1.0
+"""Between two looks whether there is memory again."""
 
 type Work = Callable[[], Awaitable[None]]
 
@@ -22,16 +30,26 @@ class Ticket:
     work: Work = field(compare=False)
     dropped: Callable[[], None] = field(compare=False)
     """Called instead of `work` when it is cancelled before its turn."""
+    cancelled: bool = field(default=False, compare=False)
 
 
 class Runner:
     """Runs at most `slots` at a time, in order; each can be cancelled, waiting or running."""
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, patient: int = 1 << 30, memory: Callable[[], int] | None = None) -> None:
+        """
+        Args:
+            slots: Runs side by side.
+            patient: Runs of this order and later ones give their place to earlier ones.
+            memory: Tells the bytes that are free now; the host's when None.
+        """
         self._slots = slots
+        self._patient = patient
+        self._memory = memory or (lambda: int(psutil.virtual_memory().available))
         self._numbers = itertools.count()
         self._waiting: list[Ticket] = []
         self._running: dict[str, tuple[Ticket, asyncio.Task[None]]] = {}
+        self._looking: asyncio.TimerHandle | None = None
         self._closed = False
 
     def add(
@@ -48,8 +66,10 @@ class Runner:
         )
 
     def runs(self, task: str, case: str | None = None) -> list[str]:
-        """The runs of a task, or of one of its cases, that run or wait."""
-        return [t.run for t in self._tickets() if t.task == task and case in (None, t.case)]
+        """The runs of a task, or of one of its cases, that run or wait and were not cancelled."""
+        return [
+            t.run for t in self._tickets() if t.task == task and case in (None, t.case) and not t.cancelled
+        ]
 
     def waiting(self, task: str, case: str) -> bool:
         """Whether a run of this case waits for its turn."""
@@ -61,7 +81,11 @@ class Runner:
             self._waiting.remove(ticket)
             ticket.dropped()
         if run in self._running:
-            self._running[run][1].cancel()
+            ticket, task = self._running[run]
+            if not ticket.cancelled:
+                # Once only: a second time would cut short what tidies up.
+                ticket.cancelled = True
+                task.cancel()
 
     def drop(self, run: str) -> None:
         """End a run that waits; one that runs may end by itself."""
@@ -86,11 +110,33 @@ class Runner:
         return [*self._waiting, *(ticket for ticket, _ in self._running.values())]
 
     def _pump(self) -> None:
-        while self._waiting and len(self._running) < self._slots and not self._closed:
-            ticket = min(self._waiting)
-            self._waiting.remove(ticket)
-            task = asyncio.create_task(self._run(ticket), name=f"run {ticket.run}")
-            self._running[ticket.run] = (ticket, task)
+        while self._waiting and not self._closed:
+            first = min(self._waiting)
+            if len(self._running) >= self._slots:
+                self._make_way(first)
+                return
+            if self._running and self._memory() < RESERVE:
+                self._look_again()
+                return
+            self._waiting.remove(first)
+            task = asyncio.create_task(self._run(first), name=f"run {first.run}")
+            self._running[first.run] = (first, task)
+
+    def _make_way(self, first: Ticket) -> None:
+        """Let a patient run give its place to one that somebody waits for."""
+        running = [ticket for ticket, _ in self._running.values()]
+        if first.order >= self._patient or any(ticket.cancelled for ticket in running):
+            return
+        if patient := [ticket for ticket in running if ticket.order >= self._patient]:
+            self.cancel(max(patient).run)
+
+    def _look_again(self) -> None:
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._looked)
+
+    def _looked(self) -> None:
+        self._looking = None
+        self._pump()
 
     async def _run(self, ticket: Ticket) -> None:
         try:
@@ -98,3 +144,8 @@ class Runner:
         finally:
             del self._running[ticket.run]
             self._pump()
+
+
+def slots_here() -> int:
+    """How many runs side by side this host takes: its cores, and half a GiB of free memory for each."""
+    return max(1, min(os.cpu_count() or 1, int(psutil.virtual_memory().available) // RESERVE))

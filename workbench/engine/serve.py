@@ -15,12 +15,13 @@ from pathlib import Path
 from workbench import events as ev
 from workbench import places
 from workbench import wishes as ws
+from workbench.engine.case_runs import CONFIRMING
 from workbench.engine.choose import choose
 from workbench.engine.images import Images
 from workbench.engine.opened import OpenedTask
 from workbench.engine.provider import NoProviderError, Provider
 from workbench.engine.records import Records
-from workbench.engine.runner import Runner
+from workbench.engine.runner import Runner, slots_here
 from workbench.engine.services import Services, Settings
 from workbench.engine.stream import Emitter, read_wishes
 from workbench.machines.states import StateTree
@@ -34,13 +35,15 @@ MEASURE_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 
-async def serve(emit: Emitter, *, provider: str, concurrency: int, settings: Settings, state: Path) -> None:
+async def serve(
+    emit: Emitter, *, provider: str, concurrency: int | None, settings: Settings, state: Path
+) -> None:
     """Serve one face.
 
     Args:
         emit: Takes the events.
         provider: By name; empty for the best that works here.
-        concurrency: Runs side by side.
+        concurrency: Runs side by side; as many as the host takes when None.
         settings: How to work.
         state: Where trial directories, receipts and machines are kept.
     """
@@ -77,16 +80,16 @@ async def serve(emit: Emitter, *, provider: str, concurrency: int, settings: Set
 
 
 def _services(
-    emit: Emitter, provider: Provider, concurrency: int, settings: Settings, state: Path
+    emit: Emitter, provider: Provider, concurrency: int | None, settings: Settings, state: Path
 ) -> Services:
     def tell(message: str) -> None:
         emit(ev.Notice(level="warning", message=message))
 
     records = Records(state / "receipts.db", tell, provider.chosen.name, provider.version, settings.threshold)
     images = Images(places.cache_dir() / "images", emit, settings.builder, provider.image_prefix)
-    return Services(
-        emit, Runner(concurrency), provider, records, StateTree(settings.states), images, settings, state
-    )
+    runner = Runner(concurrency or slots_here(), CONFIRMING)
+    states = StateTree(settings.states)
+    return Services(emit, runner, provider, records, states, images, settings, state)
 
 
 @dataclass
