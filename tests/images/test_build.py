@@ -163,6 +163,21 @@ async def test_going_back_serves_the_image_of_before_without_a_build(workshop: W
     assert [type(event) for event in workshop.events] == [ImageReady]
 
 
+async def test_the_budget_is_kept_and_the_image_that_serves_with_it(workshop: Workshop) -> None:
+    workshop.store.budget = 1
+    (workshop.context / "a").write_text("one")
+    workshop.dockerfile("COPY a /a\n")
+    first = await workshop.keeper.ensure()
+    assert first.archive.exists()  # however little room there is
+    (workshop.context / "a").write_text("two")
+    second = await workshop.keeper.ensure()
+    assert first.archive.exists()  # it may still serve
+    first.release()
+    (workshop.context / "a").write_text("six")
+    third = await workshop.keeper.ensure()
+    assert [image.archive.exists() for image in (first, second, third)] == [False, True, True]
+
+
 async def test_what_a_dockerfile_deletes_stays_deleted(workshop: Workshop) -> None:
     workshop.dockerfile(
         "RUN mkdir /o && touch /o/1 /o/2 /gone\nRUN rm -rf /o /gone && mkdir /o && touch /o/3\n"

@@ -239,8 +239,24 @@ def host_architecture() -> str:
     return _ARCHITECTURES.get(machine, machine)
 
 
+def config_of(said: dict[str, object], platform: str) -> ImageConfig:
+    """The config in an image's JSON, as builders give it, for `os/architecture`.
+
+    Raises:
+        ImageError: it is not one.
+    """
+    try:
+        return _image_config(msgspec.convert(said, _Container), platform)
+    except msgspec.ValidationError as error:
+        raise ImageError(f"the image's config cannot be read: {error}") from None
+
+
 def _config(image: _Image) -> ImageConfig:
-    said = image.config or _Container()
+    platform = f"{image.os}/{image.architecture}" if image.os and image.architecture else ""
+    return _image_config(image.config or _Container(), platform)
+
+
+def _image_config(said: _Container, platform: str) -> ImageConfig:
     return ImageConfig(
         env=dict(pair.partition("=")[::2] for pair in said.env or ()),
         workdir=said.workdir or "",
@@ -249,7 +265,7 @@ def _config(image: _Image) -> ImageConfig:
         cmd=tuple(said.cmd or ()),
         volumes=tuple(said.volumes or ()),
         shell=tuple(said.shell or ()),
-        platform=f"{image.os}/{image.architecture}" if image.os and image.architecture else "",
+        platform=platform,
     )
 
 

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -23,14 +24,18 @@ from workbench.images.progress import StepReader
 
 _NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """A build's children end with it, whatever they did to get away, and its mounts go with it."""
-_EXPORT = """
+_BESIDE = """
 set -e
-container=$("$@" from --pull=false "$IMAGE")
-trap '"$@" rm "$container" >/dev/null' EXIT
-cd "$("$@" mount "$container")"
-tar --create --format=posix --pax-option=delete=atime,delete=ctime,delete=mtime --sort=name --numeric-owner \
-  --xattrs --xattrs-include="user.*" --xattrs-include=security.capability .
+container=$({buildah} from --pull=false {image})
+trap '{buildah} rm "$container" >/dev/null' EXIT
+cd "$({buildah} mount "$container")"
+"$@"
 """
+_TAR = (
+    *("tar", "--create", "--sort=name", "--numeric-owner"),
+    *("--format=posix", "--pax-option=delete=atime,delete=ctime,delete=mtime"),
+    *("--xattrs", "--xattrs-include=user.*", "--xattrs-include=security.capability", "."),
+)
 
 
 class Buildah:
@@ -134,7 +139,11 @@ class Buildah:
 
     @asynccontextmanager
     async def flat_tar(self, image: str) -> AsyncIterator[Sequence[str]]:
-        yield (*self._inside, "env", f"IMAGE={image}", "sh", "-c", _EXPORT, "sh", "buildah", *self._storage)
+        yield self.beside(image, _TAR)
+
+    def beside(self, image: str, command: Sequence[str]) -> Sequence[str]:
+        script = _BESIDE.format(buildah=shlex.join(["buildah", *self._storage]), image=shlex.quote(image))
+        return (*self._inside, "sh", "-c", script, "sh", *command)
 
     async def prune(self) -> None:
         with contextlib.suppress(ImageError):  # refused while a build runs

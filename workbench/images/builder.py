@@ -100,6 +100,14 @@ class Builder(Protocol):
         """A command that prints the image's file system as one tar."""
         ...
 
+    def beside(self, image: str, command: Sequence[str]) -> Sequence[str] | None:
+        """A command that runs `command` in the root of the image's file system, mounted for as long.
+
+        Returns:
+            None where the builder cannot show it; with the owners of the image where it can.
+        """
+        ...
+
     async def prune(self) -> None:
         """Free what no image needs any more. Never disturbs a running build."""
         ...

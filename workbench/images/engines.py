@@ -71,6 +71,9 @@ class Docker:
             with suppress(ImageError):
                 await ask([self._program, "rm", "--force", container])
 
+    def beside(self, image: str, command: Sequence[str]) -> None:
+        """Its file systems lie where only its daemon reaches."""
+
     async def prune(self) -> None:
         """What it keeps is shared with other work on this machine, and its own business."""
 
@@ -133,6 +136,9 @@ class Apple:
             archive = Path(directory, "image.tar")
             await ask(["container", "image", "save", "--output", str(archive), image], timeout=600)
             yield flat_tar_of(archive)
+
+    def beside(self, image: str, command: Sequence[str]) -> None:
+        """Its file systems lie where only its daemon reaches."""
 
     async def prune(self) -> None:
         """What it keeps is shared with other work on this machine, and its own business."""

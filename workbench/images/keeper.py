@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.images.archive import host_architecture
+from workbench.images.archive import config_of, host_architecture
 from workbench.images.build_events import (
     BuildCancelled,
     BuildFailed,
@@ -21,6 +21,7 @@ from workbench.images.dockerfile import Dockerfile, read_dockerfile
 from workbench.images.errors import ImageError
 from workbench.images.flatten import result_key, write_flat
 from workbench.images.inputs import Inputs, changes
+from workbench.images.mirror import mirror_in
 from workbench.images.store import BuildRecord, BuiltImage, ImageStore
 from workbench.images.unpack import unwritable
 
@@ -151,14 +152,22 @@ class ImageKeeper:
             built_at=started_at,
             seconds=time.monotonic() - since,
             steps=built.steps,
+            config=config_of(built.config, inputs.platform),
             warnings=built.warnings,
         )
 
-        async def export(path: Path) -> None:
+        async def archive(path: Path) -> None:
             async with self._builder.flat_tar(built.id) as argv:
                 await write_flat(argv, path, built.config, built.architecture)
 
-        return await self._store.add(record, export)
+        async def tree(path: Path, like: Path | None) -> None:
+            await mirror_in(lambda command: self._builder.beside(built.id, command) or (), path, like)
+
+        shows = self._builder.beside(built.id, ()) is not None
+        image = await self._store.add(record, archive, tree if shows else None)
+        if await asyncio.to_thread(self._store.prune):
+            await self._builder.prune()
+        return image
 
     async def _inputs(self) -> tuple[Inputs, Dockerfile]:
         files = await asyncio.to_thread(context_files, self.context)

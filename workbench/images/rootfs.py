@@ -9,7 +9,9 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -17,9 +19,11 @@ from workbench.images.archive import SAVE_HINT, ImageConfig
 from workbench.images.cache import Cache, Hold, remove_tree
 from workbench.images.digests import file_digest
 from workbench.images.errors import ImageError
+from workbench.images.process import leash, started
 
-_TREE = "rootfs"
-_CONFIG = "config.json"
+TREE = "rootfs"
+CONFIG = "config.json"
+"""What an unpacked image consists of in its directory of the store."""
 
 
 class Rootfs:
@@ -51,34 +55,38 @@ async def rootfs_of(reference: str, cache: Path, *, prefix: tuple[str, ...] = ()
         reference: The path; relative ones are the caller's to resolve.
         cache: The store's directory. Only `cache/rootfs` is written.
         prefix: A command that runs another in a user namespace where files can have their true owners, such
-        as `unshare --user --map-auto --map-root-user`; used to unpack and to remove.
+            as `unshare --user --map-auto --map-root-user`; used to unpack and to remove.
 
     Raises:
         ImageError: it is missing, is no image, is damaged or hostile, or cannot be written.
     """
-    path = Path(reference).expanduser()
+    path = Path(reference).expanduser().absolute()
+    kept = path.parent.parent == (cache / "archives").absolute()
     try:
+        if kept and (hold := rootfs_cache(cache, prefix).hold(tree_name(path.parent.name, prefix))):
+            return _rootfs(hold)
         mode = await asyncio.to_thread(lambda: path.stat().st_mode)
+        if stat.S_ISDIR(mode):
+            if (path / "oci-layout").is_file():
+                hint = f"pack it: tar -cf image.tar -C {path} ."
+                raise ImageError(f"{path} is an OCI layout, not a root file system", hint)
+            return Rootfs(path, ImageConfig(), await asyncio.to_thread(_tree_key, path))
+        if not stat.S_ISREG(mode):
+            raise ImageError(f"{path} is neither a directory nor an archive")
+        # The store names archives by their content already.
+        name = path.parent.name if kept else (await asyncio.to_thread(file_digest, path.resolve()))[:32]
+        trees = rootfs_cache(cache, prefix)
+        return _rootfs(await trees.get(tree_name(name, prefix), lambda new: _unpack(path, new, prefix)))
     except FileNotFoundError:
         what = f"there is no {path}" if is_local(reference) else f"{reference} is an image in a registry"
         raise ImageError(what, f"name a directory or an image archive; for an archive, {SAVE_HINT}") from None
     except OSError as error:
-        raise ImageError(f"{path}: {error.strerror}") from None
-    if stat.S_ISDIR(mode):
-        if (path / "oci-layout").is_file():
-            hint = f"pack it: tar -cf image.tar -C {path} ."
-            raise ImageError(f"{path} is an OCI layout, not a root file system", hint)
-        return Rootfs(path, ImageConfig(), await asyncio.to_thread(_tree_key, path))
-    if not stat.S_ISREG(mode):
-        raise ImageError(f"{path} is neither a directory nor an archive")
-    try:
-        store = rootfs_cache(cache, prefix)
-        key = f"{await _content(path.resolve(), cache)}-{_owners(prefix)}"
-        hold = await store.get(key, lambda new: _unpack(path, new, prefix))
-    except OSError as error:
         raise ImageError(f"{error.filename or path}: {error.strerror or error}") from None
-    config = msgspec.json.decode((hold.path / _CONFIG).read_bytes(), type=ImageConfig)
-    return Rootfs(hold.path / _TREE, config, key, hold)
+
+
+def _rootfs(hold: Hold) -> Rootfs:
+    config = msgspec.json.decode((hold.path / CONFIG).read_bytes(), type=ImageConfig)
+    return Rootfs(hold.path / TREE, config, hold.path.name, hold)
 
 
 def sweep_rootfs(cache: Path, prefix: tuple[str, ...] = ()) -> list[str]:
@@ -97,39 +105,39 @@ def rootfs_cache(cache: Path, prefix: tuple[str, ...]) -> Cache:
     return Cache(cache / "rootfs", remove)
 
 
-async def _content(archive: Path, cache: Path) -> str:
-    """Names what is in an archive; those the store made are named so already."""
-    if archive.parent.parent == (cache / "archives").resolve():
-        return archive.parent.name
-    return (await asyncio.to_thread(file_digest, archive))[:32]
+def tree_name(content: str, prefix: tuple[str, ...]) -> str:
+    """Names the tree of an image: without the right to set owners the same content gives another."""
+    return f"{content}-{owners(prefix)}"
 
 
-def _owners(prefix: tuple[str, ...]) -> str:
-    """Whose files an unpacked tree holds: without the right to set owners the same archive gives another."""
-    return "root" if os.geteuid() == 0 else "mapped" if prefix else "own"
+@lru_cache(maxsize=8)
+def owners(prefix: tuple[str, ...]) -> Literal["root", "mapped", "own"]:
+    """Whose files an unpacked tree holds: anyone's, those of the namespace's users, or this user's alone.
+
+    Raises:
+        ImageError: the prefix does not work.
+    """
+    if os.geteuid() != 0 and not prefix:
+        return "own"
+    argv = [*prefix, "cat", "/proc/self/uid_map"]
+    ids = subprocess.run(argv, capture_output=True, text=True)
+    if ids.returncode:
+        raise ImageError(f"{prefix[0]} does not work here: {ids.stderr.strip()}")
+    if sum(int(line.split()[2]) for line in ids.stdout.splitlines()) < 2:
+        return "own"
+    return "mapped" if os.geteuid() else "root"
 
 
 async def _unpack(archive: Path, new: Path, prefix: tuple[str, ...]) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *prefix,
-        *(sys.executable, "-m", "workbench.images.unpack", str(archive), str(new / _TREE)),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
+    argv = [*prefix, *leash(), sys.executable, "-m", "workbench.images.unpack", str(archive), str(new / TREE)]
+    async with started(argv) as process:
         stdout, stderr = await process.communicate()
-    except asyncio.CancelledError:
-        process.kill()
-        await process.wait()
-        raise
     if process.returncode:
         message, _, hint = stderr.decode(errors="replace").strip().partition("\n")
         if process.returncode != 1 or not message:
             message, hint = f"unpacking {archive} ended with exit code {process.returncode}", message
         raise ImageError(message, hint)
-    (new / _CONFIG).write_bytes(stdout)
+    (new / CONFIG).write_bytes(stdout)
 
 
 def _tree_key(root: Path) -> str:

@@ -8,19 +8,24 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from workbench.images.archive import ImageConfig
 from workbench.images.cache import Cache, Hold, making
 from workbench.images.inputs import Inputs
 from workbench.images.progress import StepRecord
-from workbench.images.rootfs import rootfs_cache
+from workbench.images.rootfs import CONFIG, TREE, owners, rootfs_cache, tree_name
 
 BUDGET = 20 << 30
 """Bytes kept when nothing else is said."""
 _ARCHIVE = "image.tar"
+
+type MakeArchive = Callable[[Path], Awaitable[None]]
+type MakeTree = Callable[[Path, Path | None], Awaitable[None]]
 
 
 class BuildRecord(msgspec.Struct, frozen=True):
@@ -35,14 +40,18 @@ class BuildRecord(msgspec.Struct, frozen=True):
     """Unix seconds."""
     seconds: float
     steps: tuple[StepRecord, ...]
+    config: ImageConfig = ImageConfig()
     warnings: tuple[str, ...] = ()
 
 
 class BuiltImage:
-    """An image ready to boot. Its archive is not removed while this object lives."""
+    """An image ready to boot. It is not removed while this object lives."""
 
-    def __init__(self, record: BuildRecord, hold: Hold) -> None:
+    def __init__(self, record: BuildRecord, archive: Path, hold: Hold) -> None:
         self.record = record
+        self.archive = archive
+        """A docker-archive of one layer; never rewrite it, machines share its blocks. In a store that keeps
+        trees it may be missing: it names the image for `rootfs_of` all the same."""
         self._hold = hold
 
     @property
@@ -54,11 +63,6 @@ class BuiltImage:
     def result(self) -> str:
         """Names what is in it: two builds with one result boot the same machine."""
         return self.record.result
-
-    @property
-    def archive(self) -> Path:
-        """A docker-archive of one layer; never rewrite it, machines share its blocks."""
-        return self._hold.path / _ARCHIVE
 
     def release(self) -> None:
         """Let the store remove it. Idempotent; dropping the object does the same."""
@@ -82,17 +86,23 @@ class StoredImage(msgspec.Struct, frozen=True):
 class ImageStore:
     """The store below one directory, shared by all workbenches of a user."""
 
-    def __init__(self, directory: Path, budget: int = BUDGET, prefix: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, directory: Path, budget: int = BUDGET, prefix: tuple[str, ...] = (), *, trees: bool = False
+    ) -> None:
         """
         Args:
             directory: Made if missing; nothing else is written.
             budget: Bytes that archives and file systems may take.
-            prefix: As for `rootfs_of`, which removes what that unpacked.
+            prefix: As for `rootfs_of`, which makes the trees.
+            trees: Keep unpacked file systems rather than archives, where the builder can give them: quicker
+                for namespaces, of no use to anything else.
         """
         self.directory = directory
         self.budget = budget
+        self._prefix = prefix
         self._archives = Cache(directory / "archives")
         self._rootfs = rootfs_cache(directory, prefix)
+        self._keeps_trees = trees and owners(prefix) != "own"
         self._builds = directory / "builds"
         self._contexts = directory / "contexts"
         for path in (self._builds, self._contexts):
@@ -116,24 +126,47 @@ class ImageStore:
     def find(self, key: str) -> BuiltImage | None:
         """The image built from exactly these inputs, taken into use."""
         record = _read(self._builds / f"{key}.json", BuildRecord)
-        hold = self._archives.hold(record.result) if record else None
-        return BuiltImage(record, hold) if record and hold else None
+        if record is None:
+            return None
+        hold = self._tree(record.result) or self._archives.hold(record.result)
+        return BuiltImage(record, self._archive(record.result), hold) if hold else None
 
     def last(self, context: Path) -> BuiltImage | None:
         """The image last built from `context`, whatever is in that directory now."""
         key = _read(self._context_file(context), str)
         return self.find(key) if key else None
 
-    async def add(self, record: BuildRecord, write: Callable[[Path], Awaitable[object]]) -> BuiltImage:
-        """Keep an image.
+    async def add(
+        self, record: BuildRecord, archive: MakeArchive, tree: MakeTree | None = None
+    ) -> BuiltImage:
+        """Keep an image. Nothing is made when there already is one with the same result.
 
         Args:
-            write: Writes the archive to a new file; not called when there is one with the same result.
+            archive: Writes the archive to a new file.
+            tree: Makes the file system as a new directory, given that of an image it may be like; None where
+                only an archive can be had.
         """
-        hold = await self._archives.get(record.result, lambda new: _written(new / _ARCHIVE, write))
+        if self._keeps_trees and tree is not None:
+            hold = await self._rootfs.get(
+                tree_name(record.result, self._prefix), lambda new: self._add_tree(new, record, tree)
+            )
+        else:
+            hold = await self._archives.get(record.result, lambda new: archive(new / _ARCHIVE))
         _write(self._builds / f"{record.key}.json", msgspec.json.encode(record))
         self.remember(Path(record.context), record.key)
-        return BuiltImage(record, hold)
+        return BuiltImage(record, self._archive(record.result), hold)
+
+    async def _add_tree(self, new: Path, record: BuildRecord, tree: MakeTree) -> None:
+        before = self.last(Path(record.context))
+        like = self._tree(before.result) if before else None
+        await tree(new / TREE, like.path / TREE if like else None)
+        (new / CONFIG).write_bytes(msgspec.json.encode(record.config))
+
+    def _tree(self, result: str) -> Hold | None:
+        return self._rootfs.hold(tree_name(result, self._prefix)) if self._keeps_trees else None
+
+    def _archive(self, result: str) -> Path:
+        return self._archives.directory / result / _ARCHIVE
 
     def remember(self, context: Path, key: str) -> None:
         """Note that `key` is the image of `context`."""
@@ -157,7 +190,7 @@ class ImageStore:
                     StoredImage(
                         name=name,
                         kind=kind,
-                        size=_size(cache.directory / name),
+                        size=_size(cache.directory / name, status.st_ino),
                         made_at=_made(cache.directory / name),
                         used_at=status.st_mtime,
                         contexts=tuple(sorted(contexts.get(name.partition("-")[0], ()))),
@@ -188,18 +221,20 @@ class ImageStore:
                 continue
             total -= image.size
             gone.append(image)
-        if not dry_run:
-            self._forget({image.name for image in gone})
+        if gone and not dry_run:
+            self._forget()
         return gone
 
     def staging(self, context: Path) -> Path:
         """Where the context is staged for builders that believe times."""
         return self._contexts / _name(context)
 
-    def _forget(self, results: set[str]) -> None:
+    def _forget(self) -> None:
+        """Remove the records of images that are gone."""
+        there = {name.partition("-")[0] for cache in (self._archives, self._rootfs) for name in cache.names()}
         for path in self._builds.glob("*.json"):
             record = _read(path, BuildRecord)
-            if record is None or record.result in results:
+            if record is None or record.result not in there:
                 path.unlink(missing_ok=True)
 
     def _context_file(self, context: Path) -> Path:
@@ -208,10 +243,6 @@ class ImageStore:
 
 def _name(context: Path) -> str:
     return hashlib.sha256(os.fsencode(context.resolve())).hexdigest()[:16]
-
-
-async def _written(path: Path, write: Callable[[Path], Awaitable[object]]) -> None:
-    await write(path)
 
 
 def _write(path: Path, text: bytes) -> None:
@@ -235,18 +266,18 @@ def _made(entry: Path) -> float:
     return 0.0
 
 
-def _size(tree: Path) -> int:
-    """Bytes on the disk, hard links counted once."""
-    seen: set[int] = set()
+@lru_cache(maxsize=1000)
+def _size(thing: Path, inode: int) -> int:
+    """Bytes on the disk of a finished thing; files with several names count to each its share."""
     total = 0
-    todo = [os.fspath(tree)]
+    todo = [os.fspath(thing)]
     while todo:
         with contextlib.suppress(PermissionError, FileNotFoundError):
             for entry in os.scandir(todo.pop()):
                 status = entry.stat(follow_symlinks=False)
-                if status.st_ino not in seen:
-                    seen.add(status.st_ino)
-                    total += status.st_blocks * 512
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(entry.path)
+                    total += status.st_blocks * 512
+                else:
+                    total += status.st_blocks * 512 // status.st_nlink
     return total

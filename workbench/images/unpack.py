@@ -99,13 +99,11 @@ class _Writer:
                 self._describe(file.fileno(), info)
         elif info.issym():
             os.symlink(info.linkname, name, dir_fd=parent)
-            if self._owners:
-                os.chown(name, info.uid, info.gid, dir_fd=parent, follow_symlinks=False)
+            self._own(info, name, parent)
             os.utime(name, ns=_times(info), dir_fd=parent, follow_symlinks=False)
         elif info.isfifo():
             os.mkfifo(name, 0o600, dir_fd=parent)
-            if self._owners:
-                os.chown(name, info.uid, info.gid, dir_fd=parent, follow_symlinks=False)
+            self._own(info, name, parent)
             os.chmod(name, stat.S_IMODE(info.mode), dir_fd=parent)
 
     def finish(self) -> None:
@@ -121,21 +119,22 @@ class _Writer:
                 os.close(directory)
 
     def _describe(self, file: int, info: tarfile.TarInfo) -> None:
-        if self._owners:
-            os.fchown(file, info.uid, info.gid)
+        self._own(info, file)
         os.fchmod(file, stat.S_IMODE(info.mode))  # after the owner: changing that drops setuid
         for key, value in info.pax_headers.items():
             name = key.removeprefix(_XATTR)
-            if name != key and self._keeps(name):
+            if name != key and keeps_attribute(name, owners=self._owners):
                 with contextlib.suppress(OSError):  # the file system may have none
                     os.setxattr(file, name, value.encode("utf-8", "surrogateescape"))
         os.utime(file, ns=_times(info))
 
-    def _keeps(self, attribute: str) -> bool:
-        # user.overlay.* would make an overlay over this tree show something else.
-        return (attribute.startswith("user.") and not attribute.startswith("user.overlay.")) or (
-            self._owners and attribute == "security.capability"
-        )
+    def _own(self, info: tarfile.TarInfo, file: int | str, parent: int | None = None) -> None:
+        if self._owners:
+            try:
+                os.chown(file, info.uid, info.gid, dir_fd=parent, follow_symlinks=parent is None)
+            except OSError as error:
+                if error.errno != errno.EINVAL:  # a user whom the namespace does not have
+                    raise
 
     def _open(self, path: layers.Path) -> int:
         if self._parent[0] != path:
@@ -153,6 +152,16 @@ class _Writer:
             finally:
                 os.close(above)
         return here
+
+
+def keeps_attribute(name: str, *, owners: bool) -> bool:
+    """Whether a file keeps this extended attribute; `user.overlay.*` would change what an overlay shows.
+
+    Args:
+        owners: This process may give files away, and with that capabilities to programs.
+    """
+    user = name.startswith("user.") and not name.startswith("user.overlay.")
+    return user or (owners and name == "security.capability")
 
 
 def _times(info: tarfile.TarInfo) -> tuple[int, int]:
