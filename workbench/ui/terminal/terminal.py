@@ -23,6 +23,10 @@ from workbench.ui.terminal.transport import Exit, Transport, TransportError
 
 _FRAME = 1 / 30
 """Least seconds between two pictures."""
+_FLOOD = 512 * 1024
+"""Bytes since the last picture from which on nobody can read along."""
+_FLOOD_FRAME = 0.1
+"""Least seconds between two pictures of a flood."""
 _DRAW_SECONDS = 0.01
 """After so long the rest of a picture waits for the next turn, so that keys are not held up."""
 _HELD_SECONDS = 0.15
@@ -114,10 +118,16 @@ class Terminal(Widget, can_focus=True):
         self._starting = False
         self._visible = True
         self._frame: asyncio.TimerHandle | None = None
-        self._drawn_at = self._held_since = self._outside_at = 0.0
+        self._drawn_at = self._painted_at = self._held_since = self._outside_at = 0.0
+        self._unseen = 0
         self._outside: dict[str, Callable[[], None]] = {}
 
     # The program.
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether the screen shows all that came in."""
+        return self._frame is None and self._picture.complete
 
     def text(self) -> str:
         """All that is kept, lines above the screen included."""
@@ -156,6 +166,7 @@ class Terminal(Widget, can_focus=True):
     def _receive(self, data: bytes) -> None:
         if self._emulator:
             self._emulator.feed(data)
+            self._unseen += len(data)
             self._draw_soon()
 
     def _end(self, ended: Exit) -> None:
@@ -246,15 +257,21 @@ class Terminal(Widget, can_focus=True):
             effects, self._outside = self._outside, {}
             for effect in effects.values():
                 effect()
-        if not emulator.drawing:
-            self._held_since = now
-        held = emulator.drawing and now - self._held_since < _HELD_SECONDS
-        if self._visible and not held:
-            self._take_picture(emulator)
-        if held or self._outside or not self._picture.complete:
+        waits = self._visible and self._waits(emulator, now)
+        if self._visible and not waits:
+            self._paint(emulator, now)
+        if waits or self._outside or not self._picture.complete:
             self._draw_soon()
 
-    def _take_picture(self, emulator: Emulator) -> None:
+    def _waits(self, emulator: Emulator, now: float) -> bool:
+        """Whether a picture is better taken later: the program holds it back, or floods the screen."""
+        if not emulator.drawing:
+            self._held_since = now
+        held = now - self._held_since < _HELD_SECONDS and emulator.drawing
+        return held or (self._unseen > _FLOOD and now - self._painted_at < _FLOOD_FRAME)
+
+    def _paint(self, emulator: Emulator, now: float) -> None:
+        self._painted_at, self._unseen = now, 0
         width = self.size.width
         if touched := self._picture.take(emulator, _DRAW_SECONDS):
             self.refresh(*(Region(0, y, width, 1) for y in touched))

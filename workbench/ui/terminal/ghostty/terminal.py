@@ -183,3 +183,33 @@ class GhosttyEmulator:
             text, self._copied = self._copied[-1], []
             if len(text.encode()) <= COPY_LIMIT:
                 self._effects.copy(text)
+
+
+def _warm_up() -> None:
+    """Use every type once. cffi takes milliseconds to parse the name of each, in all a tenth of a second,
+    which is better spent here, in the thread that imports this, than on the window's loop."""
+
+    def nothing(*_: object) -> None:
+        pass
+
+    emulator = GhosttyEmulator(8, 4, Effects(nothing, nothing, nothing, nothing))
+    emulator.set_colors((255, 255, 255), (0, 0, 0))
+    emulator.feed(
+        "\x1b[31;44ma\x1b[K\x1b[0m漢e\u0301\a\x1b]0;t\a\x1b]52;c;YQ==\a\x1b[c\x1b[?1000;1004h".encode()
+    )
+    for by in ("cell", "word", "line"):
+        emulator.select(0, 0, by)
+    emulator.select_to(1, 0)
+    emulator.search("a")
+    emulator.search_next()
+    list(emulator.changed())
+    emulator.scroll_by(-1)
+    emulator.encode_key("a", "a")
+    emulator.encode_mouse("press", 1, 0, 0, shift=False, alt=False, ctrl=False)
+    emulator.encode_paste("a")
+    emulator.encode_focus(True)
+    _ = (emulator.selection(), emulator.matches(), emulator.text(), emulator.scroll, emulator.wants_mouse)
+    emulator.close()
+
+
+_warm_up()
