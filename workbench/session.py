@@ -104,6 +104,9 @@ class ImageStep:
 
     started: StepStarted
     output: deque[str] = field(default_factory=lambda: deque(maxlen=STEP_OUTPUT_LIMIT))
+    output_seen: int = 0
+    """Pieces of output that came in, dropped ones included."""
+    started_at: float = 0.0
     done: StepDone | None = None
 
 
@@ -114,7 +117,10 @@ class ImageView:
     directory: str
     """What it is built from, relative to the task."""
     started: BuildStarted | None = None
-    """The newest build."""
+    """The build that runs."""
+    started_at: float = 0.0
+    newest: BuildStarted | None = None
+    """The newest build, whether or not it runs."""
     steps: dict[int, ImageStep] = field(default_factory=dict)
     """Of the newest build, by number."""
     failed: BuildFailed | None = None
@@ -122,6 +128,9 @@ class ImageView:
     ready: ImageReady | None = None
     """The image that serves."""
     ready_at: float | None = None
+    """When it began to serve."""
+    built_at: float | None = None
+    """When it was built, maybe by an earlier engine."""
 
     @property
     def building(self) -> bool:
@@ -151,6 +160,8 @@ class TaskView:
     """By the directory that they are built from."""
     shells: dict[str, ev.ShellReady | ev.ShellFailed | ev.ShellLost] = field(default_factory=dict)
     """The newest word of each shell, by its name."""
+    drafts: deque[ev.DraftWritten] = field(default_factory=lambda: deque(maxlen=50))
+    """Scripts that were written of what shells typed, oldest first."""
     settled: bool = False
     """Nothing runs or waits."""
 
@@ -201,7 +212,7 @@ class Session:
                 if run := self.runs.get(event.run):
                     _advance(run, event)
                 if isinstance(event, ev.RunEnded) and event.outcome.kind != "cancelled":
-                    self._freshen(event)
+                    self._decided(event)
             case ev.CaseStale():
                 if view := self._case(event.task, event.case):
                     view.stale = event.why
@@ -230,9 +241,12 @@ class Session:
             self.engine_died(event.at)
         self.engine, self.failed, self.stopped = event, None, False
 
-    def _freshen(self, event: ev.RunEnded) -> None:
+    def _decided(self, event: ev.RunEnded) -> None:
         if view := self._case(event.task, event.case):
             view.stale = ""
+        if event.outcome.whole:
+            # Whether this whole trial differs, too, is told after its end.
+            self.task(event.task).differed.pop(event.case, None)
 
     def _case(self, task: str, case: str) -> CaseView | None:
         return self.task(task).cases.get(case)
@@ -288,6 +302,8 @@ def _update(task: TaskView, event: ev.Event) -> None:
             task.receipt = event.receipt
         case ev.ShellReady() | ev.ShellFailed() | ev.ShellLost():
             task.shells[event.shell] = event
+        case ev.DraftWritten():
+            task.drafts.append(event)
         case ev.ImageEvent():
             image = task.images.setdefault(event.directory, ImageView(event.directory))
             _build(image, event.build, event.at)
@@ -298,13 +314,15 @@ def _update(task: TaskView, event: ev.Event) -> None:
 def _build(image: ImageView, event: BuildEvent, at: float) -> None:
     match event:
         case BuildStarted():
-            image.started, image.failed = event, None
+            image.started = image.newest = event
+            image.started_at, image.failed = at, None
             image.steps.clear()
         case StepStarted():
-            image.steps[event.step] = ImageStep(event)
+            image.steps[event.step] = ImageStep(event, started_at=at)
         case StepOutput():
             if step := image.steps.get(event.step):
                 step.output.append(event.text)
+                step.output_seen += 1
         case StepDone():
             if step := image.steps.get(event.step):
                 step.done = event
@@ -314,6 +332,7 @@ def _build(image: ImageView, event: BuildEvent, at: float) -> None:
             image.started = None
         case ImageReady():
             image.started, image.failed, image.ready, image.ready_at = None, None, event, at
+            image.built_at = event.built_at or at
 
 
 def _kept(view: CaseView | None) -> tuple[list[Run], str]:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from workbench.engine.emit import Emit
 from workbench.events import ImageEvent
-from workbench.images.build_events import BuildEvent
+from workbench.images.build_events import BuildEvent, ImageReady
 from workbench.images.builder import Builder
 from workbench.images.errors import ImageError
 from workbench.images.find import find_builder
@@ -104,7 +104,17 @@ class Images:
             def emit(build: BuildEvent) -> None:
                 self._emit(ImageEvent(task=str(task.path), directory=directory, build=build))
 
-            self._keepers[context] = ImageKeeper(context, self._store, self._builder, emit=emit)
+            keeper = self._keepers[context] = ImageKeeper(context, self._store, self._builder, emit=emit)
+            if image := keeper.current:
+                emit(
+                    ImageReady(
+                        key=image.key,
+                        result=image.result,
+                        archive=str(image.archive),
+                        seconds=0.0,
+                        built_at=image.record.built_at,
+                    )
+                )
         return self._keepers[context]
 
     def _open_store(self) -> ImageStore:

@@ -18,6 +18,9 @@ class BuildStarted(_BuildEvent, frozen=True, kw_only=True, tag="started"):
     """Name and version, such as `buildah 1.39.3`."""
     why: str
     """Such as "environment/app.py changed"."""
+    lines: tuple[int, ...] = ()
+    """Where each instruction stands in the Dockerfile, in its order: a step's place among them tells how far
+    the build is, by any builder."""
 
 
 class StepStarted(_BuildEvent, frozen=True, kw_only=True, tag="step-started"):
@@ -75,6 +78,8 @@ class ImageReady(_BuildEvent, frozen=True, kw_only=True, tag="ready"):
     """What building and exporting took; 0 when an earlier build's was still there."""
     same: bool = False
     """It holds the same as the image before."""
+    built_at: float | None = None
+    """Unix seconds when it was built; None for just now."""
 
 
 type BuildEvent = (

@@ -103,6 +103,7 @@ class ImageKeeper:
                         archive=str(image.archive),
                         seconds=seconds,
                         same=before is not None and before.result == image.result,
+                        built_at=image.record.built_at,
                     )
                 )
             return image
@@ -114,7 +115,8 @@ class ImageKeeper:
                 if found := self._store.find(inputs.key):
                     return found, 0.0
                 since = time.monotonic()
-                self._emit(BuildStarted(builder=inputs.builder, why=self._why(inputs)))
+                lines = tuple(one.line for one in dockerfile.instructions if one.stage >= 0)
+                self._emit(BuildStarted(builder=inputs.builder, why=self._why(inputs), lines=lines))
                 if image := await self._build(inputs, dockerfile, timeout):
                     return image, time.monotonic() - since
         raise ImageError(f"{self.context} changes faster than it can be built", "pause what writes there")
