@@ -197,7 +197,8 @@ async def bare(transport: AtHand | Pty) -> float:
 
 async def compare(row: Row, transport: Callable[[], AtHand | Pty]) -> Row:
     for round_ in range(ROUNDS + 1):
-        gc.collect()  # so that no round pays for the apps of those before
+        gc.collect()  # so that no round pays for what was there before it
+        gc.freeze()
         alone = await bare(transport())
         whole, stall = await in_widget(transport())
         if round_:  # the first warms up

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import shutil
 import signal
 import struct
 import termios
@@ -31,6 +32,10 @@ _FULL_SECONDS = 0.02
 _DRAIN_SECONDS = 0.2
 """How long the last output is waited for when the program has ended but its terminal is still open."""
 _POLL_SECONDS = 0.02
+_TAKE_TERMINAL = 'terminal=$1; shift; exec "$@" <>"$terminal" >&0'
+_TAKE_TERMINAL_WHOLE = _TAKE_TERMINAL + " 2>&0"
+"""Makes the terminal the controlling one: the leader of a session without one gets it by opening it. To
+have `subprocess` do that between fork and exec would copy the whole process first, 70 ms of the loop."""
 
 
 class HostPty:
@@ -71,26 +76,28 @@ class HostPty:
         ended: Callable[[Exit], None],
     ) -> None:
         self._receive, self._ended = receive, ended
-        self._master, slave = os.openpty()
+        program = self._command.argv[0]
+        if shutil.which(program, path=self._command.env.get("PATH")) is None:
+            raise TransportError(f"{program} cannot be started: there is no such program")
+        self._master, self._slave = os.openpty()
         self._notes_fd, notes = os.pipe()
-        _set_size(slave, columns, rows)
+        _set_size(self._slave, columns, rows)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *self._command.argv,
-                stdin=slave,
-                stdout=slave,
-                stderr=notes if self._command.relays else slave,
+                *("/bin/sh", "-c", _TAKE_TERMINAL if self._command.relays else _TAKE_TERMINAL_WHOLE),
+                *("sh", os.ttyname(self._slave), *self._command.argv),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=notes,
                 env={**self._command.env, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
                 start_new_session=True,
-                preexec_fn=_take_terminal,
             )
         except OSError as error:
-            os.close(self._master)
-            os.close(self._notes_fd)
+            for fd in (self._master, self._slave, self._notes_fd):
+                os.close(fd)
             self._master = -1
-            raise TransportError(f"{self._command.argv[0]} cannot be started: {error.strerror}") from error
+            raise TransportError(f"{program} cannot be started: {error.strerror}") from error
         finally:
-            os.close(slave)
             os.close(notes)
         loop = asyncio.get_running_loop()
         for fd, reader in ((self._master, self._read), (self._notes_fd, self._read_notes)):
@@ -164,6 +171,7 @@ class HostPty:
 
     async def _wait(self, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
+        os.close(self._slave)  # held until now, for a terminal that nobody has open yet reads as ended
         with contextlib.suppress(TimeoutError):  # something left running may keep the terminal open
             await asyncio.wait_for(self._drained.wait(), _DRAIN_SECONDS)
         self._read_notes()
@@ -176,11 +184,6 @@ class HostPty:
             notes = self._notes.decode("utf-8", "replace").strip()
             self._ended(Exit(code if code >= 0 else 128 - code, notes))
         await _end_session(process.pid, self._grace)
-
-
-def _take_terminal() -> None:
-    """Make standard input the controlling terminal; runs in the child, between fork and exec."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _set_size(fd: int, columns: int, rows: int) -> None:
