@@ -54,10 +54,16 @@ def screen_text(app: App[None]) -> str:
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
 
 
-def app_for(stream: Stream, source: RecordedSource | None = None, *, paused: bool = False) -> WorkbenchApp:
+def app_for(
+    stream: Stream, source: RecordedSource | None = None, *, paused: bool = False, theme: str = "night"
+) -> WorkbenchApp:
     """An app on a recorded stream, its clock standing at the stream's end."""
     return WorkbenchApp(
-        source or RecordedSource(stream.events), Path(TASK), paused=paused, clock=lambda: stream.now
+        source or RecordedSource(stream.events),
+        Path(TASK),
+        paused=paused,
+        theme=theme,
+        clock=lambda: stream.now,
     )
 
 

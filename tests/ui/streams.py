@@ -210,3 +210,92 @@ def holding() -> Stream:
     stream.whole("hard-coded", failed("reward 0.0"), FAILING, verifier=0.66)
     stream.whole("keeps-accents", failed("reward 0.0"), FAILING, verifier=0.71)
     return stream.verdict("holds", "all 5 cases came out as they must", 5, 5).settled()
+
+
+def empty() -> Stream:
+    """An engine that has begun, and a task that is being read."""
+    return Stream().engine()
+
+
+def busy() -> Stream:
+    """Two cases came out, two run, one waits."""
+    stream = Stream().engine().wait(0.3).task().wait(0.1)
+    stream.whole("oracle", passed(), PASSING)
+    stream.whole("nop", failed("failed as it must: test_title, test_long_title"), FAILING, verifier=0.51)
+    for case in ("truncates-title", "hard-coded", "keeps-accents"):
+        stream.queue(case)
+    stream.start("truncates-title").phase("truncates-title-1", "environment").wait(0.4)
+    stream.start("hard-coded").phase("hard-coded-1", "environment")
+    stream.phase("truncates-title-1", "agent").wait(0.2).phase("truncates-title-1", "verifier")
+    return stream.wait(0.9).print("truncates-title-1", FAILING[:200])
+
+
+def cannot_fail() -> Stream:
+    """A wrong solution passes."""
+    stream = Stream().engine().wait(0.3).task().wait(0.1)
+    stream.whole("oracle", passed(), PASSING)
+    stream.whole("nop", failed(), FAILING, verifier=0.51)
+    stream.whole("truncates-title", failed("failed as it must: test_long_title"), FAILING)
+    wrong = Outcome(
+        kind="passed",
+        reason="graded 1.0, but it must fail: the harness cannot fail here",
+        reward=1.0,
+        rewards={"reward": 1.0},
+        met=False,
+        tests=tuple(
+            Test(f"test_outputs.py::test_{name}", "passed", seconds=0.01) for name in ("title", "accents")
+        ),
+    )
+    stream.whole("hard-coded", wrong, PASSING, verifier=0.66)
+    void = Outcome(kind="void", reason="the verifier ran no test", reward=0.0, rewards={"reward": 0.0})
+    stream.whole("keeps-accents", void, "sh: 7: pytest: not found\n", verifier=0.05)
+    return stream.verdict("cannot fail", "hard-coded must fail, but passed", 3, 5, "hard-coded").settled()
+
+
+def broken() -> Stream:
+    """The oracle fails, and the files have problems."""
+    problems = (
+        Problem(
+            "tests/test.sh",
+            "exit-status",
+            "warning",
+            "`set -e` ends the script before the reward is written",
+            "write the reward in a trap",
+            7,
+        ),
+        Problem(
+            "task.toml", "toml-key", "error", "unknown key `timout_sec`", "did you mean `timeout_sec`?", 12, 1
+        ),
+    )
+    stream = Stream().engine().wait(0.3).task(problems=problems).wait(0.1)
+    oracle = Outcome(
+        kind="failed",
+        reason="solve.sh exited with 1; graded 0.0",
+        reward=0.0,
+        rewards={"reward": 0.0},
+        met=False,
+        detail=("+ python3 slugify.py", "python3: can't open file '/app/slugify.py'"),
+        agent_exit_code=1,
+        tests=(
+            Test("test_outputs.py::test_title", "failed", "AssertionError: no file /app/out.txt", 0.01),
+            Test("test_outputs.py::test_accents", "passed", seconds=0.002),
+            Test("test_outputs.py::test_slow", "skipped"),
+        ),
+    )
+    stream.queue("oracle").start("oracle").phase("oracle-1", "environment").wait(0.4)
+    stream.phase("oracle-1", "agent").print("oracle-1", "+ python3 slugify.py\npython3: ...\n", "agent")
+    stream.wait(0.1).phase("oracle-1", "verifier").wait(0.7).print("oracle-1", FAILING).end("oracle", oracle)
+    reason = "oracle must pass: solve.sh exited with 1; graded 0.0"
+    return stream.verdict("broken", reason, 0, 5, "oracle").settled()
+
+
+def died() -> Stream:
+    """The engine was killed while cases ran."""
+    stream = busy().wait(0.5)
+    return stream.add(
+        ev.EngineFailed(
+            at=stream.now,
+            message="the engine was killed by SIGKILL",
+            hint="its log is ~/.local/state/workbench/logs/engine.log",
+        )
+    )

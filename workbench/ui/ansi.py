@@ -108,10 +108,8 @@ def style(pen: Pen, palette: Palette) -> Style:
     bg = pen.bg or palette.background
     if pen.reverse:
         fg, bg = bg, fg
-    if _contrast(fg, bg) < _CONTRAST:
-        fg = max(("#000000", "#ffffff"), key=lambda color: _contrast(color, bg))
     return Style(
-        color=RichColor.parse(fg),
+        color=RichColor.parse(_readable(fg, bg)),
         bgcolor=RichColor.parse(bg) if pen.bg or pen.reverse else None,
         bold=pen.bold or None,
         italic=pen.italic or None,
@@ -134,8 +132,12 @@ def _luminance(color: Color) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _contrast(first: str, second: str) -> float:
-    return contrast(Color.parse(first), Color.parse(second))
+def _readable(text: str, ground: str) -> str:
+    """A text colour, as far towards white or black as it takes to be read."""
+    color, on = Color.parse(text), Color.parse(ground)
+    away = max((Color(0, 0, 0), Color(255, 255, 255)), key=lambda extreme: contrast(extreme, on))
+    tries = (color.blend(away, part / 8) for part in range(9))
+    return next((near for near in tries if contrast(near, on) >= _CONTRAST), away).hex
 
 
 def _signs(text: str, base: Style, palette: Palette) -> list[Piece]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on, work
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.command import Provider
+from textual.content import Content
+from textual.css.query import NoMatches
 from textual.notifications import SeverityLevel
+from textual.widgets import Static
 
 from workbench import events as ev
 from workbench import wishes
@@ -18,9 +23,11 @@ from workbench.ui import theme_files
 from workbench.ui.commands import APP
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
-from workbench.ui.screens.main import MainScreen
 from workbench.ui.source import EventSource
 from workbench.ui.visible import visible
+
+if TYPE_CHECKING:
+    from workbench.ui.screens.main import MainScreen
 
 _FRAME = 0.05
 """Seconds between redraws while much happens."""
@@ -50,6 +57,7 @@ class WorkbenchApp(App[None]):
     """
 
     TITLE = "Harbor Workbench"
+    CSS_PATH = "app.tcss"
     OFFER = APP
     BINDINGS = APP.bindings()
     COMMANDS = {_palette}  # noqa: RUF012
@@ -60,17 +68,22 @@ class WorkbenchApp(App[None]):
         task: Path,
         *,
         paused: bool = False,
+        shell: bool = False,
+        theme: str = theme_files.DEFAULT,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """
         Args:
             task: The task's absolute directory.
             paused: Replay and watch nothing until asked to.
+            shell: Open a shell on the task's image at once.
+            theme: The name of the theme to begin with.
         """
         super().__init__()
         self.session = Session()
         self.clock = clock
-        self.main = MainScreen(str(task), self.session, clock)
+        self._main: MainScreen | None = None
+        self._shell = shell
         self._source = source
         self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused)
         self._engine_lost = ""
@@ -78,21 +91,32 @@ class WorkbenchApp(App[None]):
         self._drawn = 0.0
         self._due = False
         self._undrawn = 0
-        self._theme_stamp = theme_files.stamp()
-        self._theme_faults = self._dress()
+        self._theme_stamp: object = None
+        self._dress(theme)
 
     @property
     def up_to_date(self) -> bool:
         """Whether the screen shows all that came in."""
-        return self._undrawn == 0 and not self._due
+        return self._main is not None and self._undrawn == 0 and not self._due
+
+    def compose(self) -> ComposeResult:
+        """A first frame, in place of the title bar to come, while the screen proper is loaded."""
+        name = visible(Path(self._opening.task).name)
+        yield Static(Content.assemble((f" {name}", "bold $accent"), ("\n Opening ...", "$muted")))
 
     def on_mount(self) -> None:
-        """Show the screen, and begin to listen once it is painted."""
-        self.push_screen(self.main)
+        """Start the engine once the first frame is painted, and load the screen meanwhile."""
         self._ticking = self.set_interval(_TICK, self._draw_soon, pause=True)
-        self.set_interval(_THEMES_LOOKED_AT, self._dress_again)
         self.call_after_refresh(self._listen)
-        self._say(self._theme_faults)
+        self.call_after_refresh(self._open)
+
+    def _open(self) -> None:
+        from workbench.ui.screens.main import MainScreen
+
+        self._main = MainScreen(self._opening.task, self.session, self.clock, shell=self._shell)
+        self.push_screen(self._main)
+        self._dress_again()
+        self.set_interval(_THEMES_LOOKED_AT, self._dress_again)
 
     @work(group="events", exclusive=True)
     async def _listen(self, again: bool = False) -> None:
@@ -166,17 +190,19 @@ class WorkbenchApp(App[None]):
             self._ticking.resume()
         else:
             self._ticking.pause()
-        if self.main.is_mounted:
-            self.main.refresh_views(self._engine_lost)
+        if self._main and self._main.is_mounted:
+            # A timer may fire while the screen is being taken down, widget by widget.
+            with suppress(NoMatches):
+                self._main.refresh_views(self._engine_lost)
 
-    def _dress(self) -> list[str]:
+    def _dress(self, only: str = "") -> list[str]:
         """Offer the themes that are files, and no others: Textual's lack the colours of this screen."""
-        themes, faults = theme_files.load_all()
+        themes, faults = theme_files.load_all(only)
         names = {theme.name for theme in themes}
         for theme in themes:
             self.register_theme(theme)
         if self.theme not in names:
-            self.theme = theme_files.DEFAULT
+            self.theme = only or theme_files.DEFAULT
         for name in self.available_themes.keys() - names:
             self.unregister_theme(name)
         return faults
@@ -194,12 +220,13 @@ class WorkbenchApp(App[None]):
             self.notify(text, title="Themes left out", severity="warning", timeout=15, markup=False)
 
 
-def run(source: EventSource, task: Path, *, paused: bool = False) -> None:
+def run(source: EventSource, task: Path, *, paused: bool = False, shell: bool = True) -> None:
     """Show a task until the user leaves.
 
     Args:
         source: An engine's stream, not yet started.
         task: The task's absolute directory.
         paused: Replay and watch nothing until asked to.
+        shell: Open a shell on the task's image at once.
     """
-    WorkbenchApp(source, task, paused=paused).run()
+    WorkbenchApp(source, task, paused=paused, shell=shell).run()

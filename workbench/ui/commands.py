@@ -110,6 +110,12 @@ MAIN = Offer(
             "run.cancel", "x", "cancel", "Cancel", "Cancel what the selected case runs or waits for.", True
         ),
         Command("run.cancel-all", "X", "cancel_all", "Cancel all", "Cancel everything that runs or waits."),
+        Command(
+            "shell.case", "s", "shell", "Shell", "Open a shell on what the selected case left.", True
+        ),
+        Command(
+            "shell.image", "S", "shell(True)", "Shell on the image", "Open a shell on the task's image."
+        ),
         Command("watch.toggle", "p", "toggle_watching", "Pause", "Pause or resume watching the files.", True),
         Command(
             "case.deciding", "d", "deciding", "Deciding case", "Go to the case that decides the verdict."
@@ -120,9 +126,10 @@ MAIN = Offer(
         Command(
             "run.newer", "full_stop", "newer", "Newer run", "Show the run of this case after the shown one."
         ),
-        Command("pane.cases", "1", "focus_pane('cases')", "Cases", "Go to the cases."),
-        Command("pane.problems", "2", "focus_pane('problems')", "Problems", "Go to the problems."),
-        Command("pane.run", "3", "focus_pane('run')", "Run", "Go to the selected run."),
+        Command("pane.cases", "1", "focus_pane('cases')", "Go to cases", "Go to the cases."),
+        Command("pane.problems", "2", "focus_pane('problems')", "Go to problems", "Go to the problems."),
+        Command("pane.run", "3", "focus_pane('run')", "Go to the run", "Go to the selected run."),
+        Command("pane.shells", "4", "focus_pane('shells')", "Go to the shells", "Go to the shells."),
         Command(
             "tab.previous", "left_square_bracket", "tab(-1)", "Previous tab", "Show the tab to the left."
         ),

@@ -59,11 +59,17 @@ def stamp() -> tuple[tuple[Path, int, int], ...]:
     return tuple(result)
 
 
-def load_all() -> tuple[list[Theme], list[str]]:
-    """Every good theme, and what is wrong with the others."""
+def load_all(only: str = "") -> tuple[list[Theme], list[str]]:
+    """Every good theme, and what is wrong with the others.
+
+    Args:
+        only: The one name to load.
+    """
     themes: dict[str, Theme] = {}
     faults: list[str] = []
     for path in files():
+        if only and path.stem != only:
+            continue
         try:
             themes[path.stem] = load(path)
         except ThemeError as error:

@@ -17,6 +17,7 @@ OK, BAD, WARN, BUSY, MUTED, PLAIN = "$ok", "$bad", "$warn", "$busy", "$muted", "
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINS_PER_SECOND = 10
+_LONGEST = 99.5 * 3600
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,8 @@ def rewards(outcome: Outcome) -> str:
 
 def seconds(value: float) -> str:
     """A duration, in the unit that a person would use."""
+    if not value < _LONGEST:
+        return "> 99 h"
     if value < 10:
         return f"{value:.2f} s"
     if value < 100:

@@ -10,14 +10,15 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer
 
 from workbench import wishes
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui.commands import MAIN
 from workbench.ui.messages import Wished
+from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.widgets.banner import Banner
 from workbench.ui.widgets.case_list import CaseList, Cases
+from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.problem_list import ProblemList
 from workbench.ui.widgets.run_pane import RunPane
 from workbench.ui.widgets.title_bar import TitleBar
@@ -26,7 +27,7 @@ from workbench.ui.widgets.title_bar import TitleBar
 class MainScreen(Screen[None]):
     """One task."""
 
-    CSS_PATH = "main.tcss"
+    CSS_PATH = ["main.tcss", "shells.tcss"]  # noqa: RUF012
     OFFER = MAIN
     BINDINGS = MAIN.bindings()
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
@@ -39,15 +40,19 @@ class MainScreen(Screen[None]):
         (24, "-high"),
     ]
 
-    def __init__(self, task: str, session: Session, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, task: str, session: Session, clock: Callable[[], float], *, shell: bool = False
+    ) -> None:
         """
         Args:
             clock: Tells Unix seconds.
+            shell: Whether to open a shell on the task's image at once.
         """
         super().__init__()
         self._path = task
         self._session = session
         self._clock = clock
+        self._shell = shell
         self._lost = ""
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
@@ -61,7 +66,8 @@ class MainScreen(Screen[None]):
                 yield CaseList()
                 yield ProblemList()
             yield RunPane()
-        yield Footer(show_command_palette=False)
+        yield TaskShells(self._path, first=self._shell)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """Begin with what is known, at the cases."""
@@ -98,6 +104,7 @@ class MainScreen(Screen[None]):
         self.query_one(CaseList).show(view, self._hint(), now)
         self.query_one("#left ProblemList", ProblemList).show(view.problems)
         self.query_one(RunPane).show(view, self.case, self.run_shown, now)
+        self.query_one(TaskShells).show(session, view)
 
     def _hint(self) -> Content:
         if self._session.engine is None:
@@ -193,8 +200,26 @@ class MainScreen(Screen[None]):
             self._run = case.runs[at].id if at < len(case.runs) - 1 else ""
             self.refresh_views()
 
+    def action_shell(self, on_image: bool = False) -> None:
+        """Open another shell, on what the selected case left or on the image."""
+        case = self.case
+        self.query_one(TaskShells).ask("" if on_image or case is None else case.case.name)
+        self.add_class("-shell")
+
+    @on(TaskShells.Left)
+    def _shells_left(self) -> None:
+        self.action_focus_pane("cases")
+
+    @on(TaskShells.Tried)
+    def _tried(self, event: TaskShells.Tried) -> None:
+        self.query_one(CaseList).select(event.case)
+
     def action_focus_pane(self, name: str) -> None:
         """Go to a pane."""
+        self.set_class(name == "shells", "-shell")
+        if name == "shells":
+            self.call_after_refresh(self.query_one(TaskShells).enter)
+            return
         if name == "cases":
             self.remove_class("-reading")
             self.query_one(Cases).focus()

@@ -42,7 +42,7 @@ class Columns:
             longest: Cells of the longest case name.
         """
         name = max(8, min(longest, width // 3))
-        must, bar = (5 if width >= 46 else 0), (_BAR if width >= 58 else 0)
+        must, bar = (4 if width >= 46 else 0), (_BAR if width >= 58 else 0)
         reward, time = 6, 7
         gaps = 2 * sum(column > 0 for column in (must, reward, bar, time)) + 2
         outcome = width - 2 - name - must - reward - bar - time - gaps

@@ -148,7 +148,8 @@ class LogView(ScrollView, can_focus=True):
 
     def _place(self, y: int) -> None:
         self._placing = True
-        self.scroll_to(y=max(0, y), animate=False)
+        # Forced, because a scrollbar that is about to be shown does not allow it yet.
+        self.scroll_to(y=max(0, y), animate=False, force=True)
         self._placing = False
 
     def _changed(self) -> None:

@@ -6,10 +6,12 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from workbench.task.problem import Problem
+from workbench.task.problem import Problem, Severity
 from workbench.ui import words
 from workbench.ui.commands import LIST
 from workbench.ui.visible import visible
+
+_ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class ProblemList(OptionList):
@@ -20,20 +22,22 @@ class ProblemList(OptionList):
 
     def __init__(self) -> None:
         super().__init__()
-        self._problems: tuple[Problem, ...] | None = None
+        self._given: tuple[Problem, ...] | None = None
+        self._problems: tuple[Problem, ...] = ()
 
     @property
     def problem(self) -> Problem | None:
         """The selected problem."""
         at = self.highlighted
-        return self._problems[at] if self._problems and at is not None else None
+        return self._problems[at] if at is not None and at < len(self._problems) else None
 
     def show(self, problems: tuple[Problem, ...]) -> None:
         """Show these and no others."""
-        if problems == self._problems:
+        if problems == self._given:
             return
+        self._given = problems
         before = self.highlighted
-        self._problems = problems
+        self._problems = problems = tuple(sorted(problems, key=lambda found: _ORDER.index(found.severity)))
         self.set_class(not problems, "-empty")
         self.border_title = f"2 Problems · {len(problems)}" if problems else "2 Problems"
         if problems:
