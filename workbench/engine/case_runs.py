@@ -13,7 +13,7 @@ from pathlib import Path
 from workbench import events as ev
 from workbench.cases.case import Case
 from workbench.engine.known import KnownCase
-from workbench.engine.reading import Reading, read
+from workbench.engine.reading import Reading, read_again
 from workbench.engine.replay import Replay, replay
 from workbench.engine.services import Services
 from workbench.proof.decide import decide
@@ -36,13 +36,12 @@ class CaseRuns:
         nothing_because: Why no case can run, where that is not for a case's own reason.
     """
 
-    def __init__(self, path: Path, services: Services, trials_dir: Path) -> None:
+    def __init__(self, task: str, services: Services, trials_dir: Path) -> None:
         self.known: dict[str, KnownCase] = {}
         self.watching = False
         self.looked_at = ""
         self.nothing_because = ""
-        self._path = path
-        self._task = str(path)
+        self._task = task
         self._services = services
         self._emit = services.emit
         self._runner = services.runner
@@ -75,15 +74,20 @@ class CaseRuns:
             self._say_cases()
         return self._tried
 
-    async def recall(self, names: Iterable[str]) -> set[str]:
-        """Take receipts for what they speak of; the cases that have one."""
+    async def recall(self, names: Iterable[str], *, whole: bool = False) -> set[str]:
+        """Take receipts for what they speak of; the cases that have one.
+
+        Args:
+            whole: Of whole trials only.
+        """
+        keys = {name: self.known[name].keys for name in names}
         recalled = set()
-        for name in list(names):
-            known = self.known[name]
-            receipts = await self._services.records.fresh(known.case, known.keys)
+        for name, found in (await self._services.records.fresh(keys)).items():
+            receipts = tuple(receipt for receipt in found if receipt.whole or not whole)
             if not receipts:
                 continue
             recalled.add(name)
+            known = self.known[name]
             known.outcomes[:] = [receipt.outcome for receipt in receipts]
             known.stale = ""
             newest = receipts[-1]
@@ -98,6 +102,12 @@ class CaseRuns:
                 )
             )
         return recalled
+
+    async def expect(self) -> None:
+        """Learn from the history how long runs are likely to take."""
+        for name, known in list(self.known.items()):
+            for whole in (True, False):
+                known.expected[whole] = await self._services.records.expected(self._task, name, whole)
 
     def mark_stale(self, name: str, why: str) -> None:
         """What is known of a case no longer speaks of the files; its runs end."""
@@ -221,7 +231,7 @@ class CaseRuns:
                     run=what.run,
                     trial_dir=str(what.trial_dir),
                     whole=whole,
-                    expected=await self._services.records.expected(self._task, name, whole),
+                    expected=what.known.expected.get(whole, ()),
                 )
             )
             outcome = await replay(what, self._services)
@@ -240,7 +250,8 @@ class CaseRuns:
         """Keep a receipt, if the files are still those that the run was queued for."""
         if outcome.kind == "cancelled" or not what.counts:
             return ()
-        _, after = await read(self._path, self._services)
+        before = self._now
+        after = await read_again(before, self._services) if before else None
         if after is None or after.keys_of(what.known.case)[0] != what.keys:
             return ()
         records = self._services.records
@@ -253,9 +264,7 @@ class CaseRuns:
             outcome=outcome,
             trial_dir=str(what.trial_dir),
         )
-        slower = await records.slower(self._task, receipt)
-        await records.record(receipt, what.known.ingredients)
-        return slower
+        return await records.record(receipt, what.known.ingredients)
 
     def _ended(self, what: Replay, outcome: Outcome, slower: tuple[Slower, ...] = ()) -> None:
         known, name = what.known, what.known.case.name

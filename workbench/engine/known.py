@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.cases.case import Case
+from workbench.events import Expected
 from workbench.proof.keys import StageKeys
 from workbench.trials.outcome import Outcome
 
@@ -37,6 +38,8 @@ class KnownCase:
     """Why nothing is known of the files as they are; empty when something is."""
     failed: bool = False
     """Whether the newest run that ended did not meet the expectation."""
+    expected: dict[bool, tuple[Expected, ...]] = field(default_factory=dict)
+    """How long the phases of whole trials (True) and re-verifications (False) are likely to take."""
     kept: dict[str, Kept] = field(default_factory=dict)
     """By step, what the newest whole run left; the step is empty in a task of one."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import difflib
 import secrets
 import time
 from collections.abc import Iterable
@@ -12,10 +13,11 @@ from pathlib import Path
 from workbench import events as ev
 from workbench import places
 from workbench.engine.case_runs import CaseRuns
-from workbench.engine.reading import Reading, read
+from workbench.engine.reading import Reading, read, read_again
 from workbench.engine.services import Services
 from workbench.engine.shells import Shells
 from workbench.images.errors import ImageError
+from workbench.task.diagnose import diagnose
 from workbench.task.problem import Problem
 from workbench.task.roles import affected, feeds
 from workbench.task.watch import watch
@@ -35,7 +37,7 @@ class OpenedTask:
         self._services = services
         self._emit = services.emit
         self._trials_dir = places.trials_dir(services.state_dir, path) / _session_name()
-        self.runs = CaseRuns(path, services, self._trials_dir)
+        self.runs = CaseRuns(self.task, services, self._trials_dir)
         self.shells = Shells(path, services, self.runs, self._trials_dir)
         self._now: Reading | None = None
         """The task as last read; None while it cannot be read."""
@@ -57,18 +59,20 @@ class OpenedTask:
             self._only, self._cached, self._replaying = only, cached, replaying
             await self._read()
             if self._now is not None:
-                for name in set(only) - self.runs.known.keys():
-                    self._notice(f"there is no case {name!r}")
+                for name in sorted(set(only) - self.runs.known.keys()):
+                    self._no_case(name)
             self._say_watching(watching)
             if watching and self._watcher is None:
                 self._watcher = asyncio.create_task(self._watch(), name=f"watch {self.task}")
             if not self._build():
                 await self._begin()
+            await self.runs.expect()
 
     async def _begin(self) -> None:
         """Show what receipts know, and replay what was asked for."""
         cached = self._cached
-        recalled = await self.runs.recall(self.runs.known) if self.runs.watching or cached else set()
+        recalling = self.runs.watching or cached
+        recalled = await self.runs.recall(self.runs.known, whole=cached) if recalling else set()
         self.runs.say_verdict()
         if self._replaying:
             for name, known in self.runs.known.items():
@@ -89,7 +93,7 @@ class OpenedTask:
             known = self.runs.known
             for name in list(names) or list(known):
                 if name not in known:
-                    self._notice(f"there is no case {name!r}; there are: {', '.join(known) or 'none'}")
+                    self._no_case(name)
                     continue
                 self.runs.end(name)
                 self.runs.queue(known[name], why)
@@ -147,12 +151,22 @@ class OpenedTask:
     async def _read(self) -> None:
         """Read the task as it is now. What was known stays where it cannot be read."""
         problems, now = await read(self.path, self._services)
-        if now is not None and self._image_problem is not None:
-            problems = (self._image_problem, *problems)
-        self._emit(ev.ProblemsFound(task=self.task, problems=problems))
+        self._take(problems, now)
+        if now is not None:
+            await self._diagnose(problems, now)
+
+    async def _diagnose(self, problems: tuple[Problem, ...], now: Reading) -> None:
+        """Look for what is wrong with a task that runs."""
+        found = await asyncio.to_thread(diagnose, now.loaded)
+        images = (self._image_problem,) if self._image_problem else ()
+        every = tuple(dict.fromkeys((*images, *problems, *found)))
+        self._emit(ev.ProblemsFound(task=self.task, problems=every))
+
+    def _take(self, problems: tuple[Problem, ...], now: Reading | None) -> None:
         self._now = now
         self.shells.loaded = now.loaded if now else None
         if now is None:
+            self._emit(ev.ProblemsFound(task=self.task, problems=problems))
             reason = next((str(problem) for problem in problems if problem.severity == "error"), "")
             self._emit(ev.TaskUnreadable(task=self.task, reason=reason or "it cannot be read"))
             self.runs.take(None)
@@ -189,8 +203,12 @@ class OpenedTask:
     async def _changed(self, paths: tuple[str, ...]) -> None:
         """Take a batch of saves in; a batch without paths only looks again."""
         before = self._last
-        await self._read()
-        now = self._now
+        now = await read_again(before, self._services) if before and self._now else None
+        if now is None:
+            problems, now = await read(self.path, self._services)
+            self._take(problems, now)
+        else:
+            self._take((), now)
         if now is None or before is None:
             if paths:
                 self._emit(ev.FilesChanged(task=self.task, paths=paths, why="the task cannot be read"))
@@ -199,12 +217,20 @@ class OpenedTask:
         if self.runs.watching:
             self._build()
         why = self._find_stale(before, now, paths)
-        if not paths and not why:
+        if paths or why:
+            stale = tuple(name for name in self.runs.known if name in why)
+            words = "; ".join(dict.fromkeys(why.values()))
+            self._emit(ev.FilesChanged(task=self.task, paths=paths, stale=stale, why=words))
+            await self._go_stale(why)
+            await self._look_thoroughly()
+
+    async def _look_thoroughly(self) -> None:
+        """Say what is wrong with the files now, once the runs that a save asks for are under way."""
+        problems, now = await read(self.path, self._services)
+        if now is None:
+            self._take(problems, None)
             return
-        stale = tuple(name for name in self.runs.known if name in why)
-        words = "; ".join(dict.fromkeys(why.values()))
-        self._emit(ev.FilesChanged(task=self.task, paths=paths, stale=stale, why=words))
-        await self._go_stale(why)
+        await self._diagnose(problems, now)
 
     async def _go_stale(self, why: dict[str, str]) -> None:
         for name in [name for name in self.runs.known if name in why]:
@@ -266,6 +292,12 @@ class OpenedTask:
                 await self._begin()
             elif why:
                 await self._go_stale(why)
+
+    def _no_case(self, name: str) -> None:
+        """Say which cases there are, those named most alike first."""
+        names = [case.name for case in self._now.cases] if self._now else []
+        names.sort(key=lambda known: -difflib.SequenceMatcher(None, name, known).ratio())
+        self._notice(f"there is no case {name!r}; there are: {', '.join(names)}")
 
     def _notice(self, message: str, level: ev.NoticeLevel = "error") -> None:
         self._emit(ev.Notice(level=level, task=self.task, message=message))

@@ -12,7 +12,6 @@ from workbench.cases.case import Case
 from workbench.cases.find import find_cases
 from workbench.engine.services import Services
 from workbench.proof.keys import StageKeys, stage_keys
-from workbench.task.diagnose import diagnose
 from workbench.task.ingredients import case_ingredients, image_ingredients
 from workbench.task.load import LoadedTask, load
 from workbench.task.problem import Problem
@@ -51,14 +50,33 @@ async def read(path: Path, services: Services) -> tuple[tuple[Problem, ...], Rea
     """Read the task at `path`.
 
     Returns:
-        All that is wrong with it, and the reading; None where it cannot be run.
+        What keeps it from running or may do so, and the reading; None where it cannot be run.
     """
     problems, found = await asyncio.to_thread(_read, path)
-    if found is None:
-        return problems, None
-    loaded, snapshot, cases = found
+    return problems, _reading(*found, services) if found else None
+
+
+async def read_again(before: Reading, services: Services) -> Reading | None:
+    """The task after saves, read in a few milliseconds where only the content of files changed that say
+    nothing of which cases there are or how they run; None where it takes `read` to tell."""
+    snapshot = await asyncio.to_thread(Snapshot.of, before.loaded.path)
+    was, now = before.snapshot.entries, snapshot.entries
+    if snapshot.config is None or was.keys() != now.keys() or snapshot.excluded != before.snapshot.excluded:
+        return None
+    if any(was[path] != now[path] and _shapes(path) for path in now):
+        return None
+    return _reading(before.loaded, snapshot, before.cases, services)
+
+
+def _shapes(path: str) -> bool:
+    """Whether a file's content says which cases there are, or how the task runs."""
+    directory, _, name = path.rpartition("/")
+    return name in ("task.toml", "case.toml", ".harborignore") or directory == "negatives"
+
+
+def _reading(loaded: LoadedTask, snapshot: Snapshot, cases: tuple[Case, ...], services: Services) -> Reading:
     image_key, verifier_keys = services.image_key(loaded), services.images.verifier_keys(loaded)
-    return problems, Reading(loaded, snapshot, cases, image_key, verifier_keys)
+    return Reading(loaded, snapshot, cases, image_key, verifier_keys)
 
 
 def _read(
@@ -68,7 +86,7 @@ def _read(
     if loaded is None:
         return problems, None
     cases, of_cases = find_cases(path)
-    problems = tuple(dict.fromkeys((*problems, *of_cases, *diagnose(loaded))))
+    problems = (*problems, *of_cases)
     snapshot = Snapshot.of(path)
     unreadable = snapshot.config is None or any(problem.severity == "error" for problem in problems)
     return problems, None if unreadable else (loaded, snapshot, cases)

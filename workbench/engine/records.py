@@ -46,11 +46,16 @@ class Records:
             threshold=threshold,
         )
 
-    async def fresh(self, case: Case, keys: StageKeys) -> tuple[Receipt, ...]:
-        """The receipts that speak of a case as it is, oldest first; none when the newest was not graded."""
-        nothing: tuple[Receipt, ...] = ()
-        found = await self._do(lambda: self._receipts.repeats(case.name, self._inputs(keys)), nothing)
-        return found if found and found[-1].graded else ()
+    async def fresh(self, cases: Mapping[str, StageKeys]) -> dict[str, tuple[Receipt, ...]]:
+        """The receipts that speak of cases as they are, oldest first; none of a case whose newest receipt
+        was not graded."""
+
+        def work() -> dict[str, tuple[Receipt, ...]]:
+            found = {name: self._receipts.repeats(name, self._inputs(keys)) for name, keys in cases.items()}
+            return {name: receipts for name, receipts in found.items() if receipts and receipts[-1].graded}
+
+        nothing: dict[str, tuple[Receipt, ...]] = {}
+        return await self._do(work, nothing)
 
     async def expected(self, task: str, case: str, whole: bool) -> tuple[Expected, ...]:
         """How long each phase of a run is likely to take."""
@@ -58,20 +63,22 @@ class Records:
         found = await self._do(lambda: self._history.expected(self._kind(task, case, whole)), nothing)
         return tuple(Expected(phase, seconds, step) for (phase, step), seconds in found.items())
 
-    async def slower(self, task: str, receipt: Receipt) -> tuple[Slower, ...]:
-        """Phases of a run that took longer than those before; ask before it is recorded."""
-        kind = self._kind(task, receipt.case, receipt.whole)
-        return await self._do(lambda: self._history.slower(kind, receipt.outcome), ())
+    async def record(self, receipt: Receipt, ingredients: Mapping[str, str]) -> tuple[Slower, ...]:
+        """Keep what a run came to and how long it took.
 
-    async def record(self, receipt: Receipt, ingredients: Mapping[str, str]) -> None:
-        """Keep what a run came to and how long it took."""
+        Returns:
+            Its phases that took longer than those of the runs before it.
+        """
         kind = self._kind(receipt.task, receipt.case, receipt.whole)
 
-        def work() -> None:
+        def work() -> tuple[Slower, ...]:
+            slower = self._history.slower(kind, receipt.outcome)
             self._receipts.record(receipt, ingredients)
             self._history.record(kind, receipt.outcome, receipt.at)
+            return slower
 
-        await self._do(work, None)
+        nothing: tuple[Slower, ...] = ()
+        return await self._do(work, nothing)
 
     async def describe(
         self,

@@ -21,6 +21,10 @@ KEPT = 64 * 1024 * 1024
 _FOLLOW = 'until [ -e "$0" ]; do sleep 0.05; done; exec tail -c +1 -f "$0" 2>/dev/null'
 
 
+_ending: set[asyncio.Task[None]] = set()
+"""Followers that were told to end; asyncio itself would forget them."""
+
+
 @contextlib.asynccontextmanager
 async def following(
     environment: BaseEnvironment, path: PurePosixPath | str, host_path: Path, emit: Callable[[str], None]
@@ -40,9 +44,10 @@ async def following(
             await asyncio.shield(seen.quiet(0.1))
         raise
     finally:
+        # Ending it takes its time, which nobody needs to wait for.
         task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.shield(asyncio.wait({task}, timeout=2))
+        _ending.add(task)
+        task.add_done_callback(_ending.discard)
         seen.finish(host_path)
 
 
@@ -64,9 +69,10 @@ class _Seen:
         self._length = 0
         self._pieces: list[str] = []
         self._more = asyncio.Event()
+        self._finished = False
 
     def add(self, text: str) -> None:
-        if text:
+        if text and not self._finished:
             if self._length < KEPT:
                 self._pieces.append(text)
             self._length += len(text)
@@ -81,6 +87,7 @@ class _Seen:
                 await asyncio.wait_for(self._more.wait(), seconds)
 
     def finish(self, host_path: Path) -> None:
+        self._finished = True
         if host_path.is_file():
             with host_path.open(encoding="utf-8", errors="replace", newline="") as file:
                 file.read(self._length)
