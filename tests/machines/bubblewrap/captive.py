@@ -1,6 +1,6 @@
 """Makes a machine with processes in it and waits to be killed: `python -m ... DIRECTORY`.
 
-Prints a JSON object once all is running: the session's directory, and the host's numbers of its processes.
+Prints a JSON object once all is running: the session's directory, and the host's numbers of all its processes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+
+import psutil
 
 from workbench.machines.bubblewrap.census import inhabitants
 from workbench.machines.bubblewrap.session import BubblewrapSession
@@ -24,7 +26,8 @@ async def hold(directory: Path) -> None:
     running = asyncio.create_task(machine.exec("sleep 987"))
     while (await machine.usage()).processes < 4:
         await asyncio.sleep(0.01)
-    processes = [process.pid for process in inhabitants(machine.pid_namespace)]
+    inside = {process.pid for process in inhabitants(machine.pid_namespace)}
+    processes = sorted(inside | {child.pid for child in psutil.Process().children(recursive=True)})
     print(json.dumps({"path": str(session.path), "processes": processes}), flush=True)
     await running
 

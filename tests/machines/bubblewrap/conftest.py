@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -36,6 +36,13 @@ class Person:
     uid: int
     directory: Path
     """Of their own."""
+    made: list[str] = field(default_factory=list)
+    """The names of all scratch directories."""
+
+    def __post_init__(self) -> None:
+        for path in (self.directory, self.directory / "tmp"):
+            path.mkdir(exist_ok=True)
+            os.chown(path, self.uid, -1)
 
     def command(self, module: str, *arguments: str) -> list[str]:
         """A Python module of this repository, run by them."""
@@ -46,6 +53,7 @@ class Person:
         path = self.directory / f"{name}-{secrets.token_hex(3)}"
         path.mkdir()
         os.chown(path, self.uid, -1)
+        self.made.append(path.name)
         return path
 
     @property
@@ -54,6 +62,7 @@ class Person:
         return {
             **{name: os.environ[name] for name in ("PATH",)},
             "HOME": str(self.directory),
+            "TMPDIR": str(self.directory / "tmp"),
             "PYTHONPATH": str(REPOSITORY),
             "WORKBENCH_TEST_TOKEN": "secret",
         }
@@ -72,7 +81,6 @@ def person(request: pytest.FixtureRequest) -> Iterator[Person]:
             yield Person(mode, (), 0, directory)
         else:
             with _user(subids=mode == "subuid") as (name, uid):
-                os.chown(directory, uid, -1)
                 become = ("setpriv", f"--reuid={name}", f"--regid={name}", "--clear-groups", "--")
                 yield Person(mode, (*_reach(become), *become), uid, directory)
     finally:

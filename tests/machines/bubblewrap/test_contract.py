@@ -21,6 +21,7 @@ def test_a_closed_session_leaves_nothing(outcomes: dict[str, str]) -> None:
     assert outcomes["left"] == ""
 
 
-def test_nothing_is_written_outside_its_own_directories(person: Person, outcomes: dict[str, str]) -> None:
+def test_nothing_is_written_outside_its_own_directories(outcomes: dict[str, str], person: Person) -> None:
     assert outcomes
-    assert {path.name.partition("-")[0] for path in person.directory.iterdir()} == {"contract"}
+    assert {path.name for path in person.directory.iterdir()} == {"tmp", *person.made}
+    assert list((person.directory / "tmp").iterdir()) == []

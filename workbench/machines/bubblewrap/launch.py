@@ -22,6 +22,7 @@ import msgspec
 from workbench.machines.bubblewrap.base import Base
 from workbench.machines.bubblewrap.ground import Ground, make_directory
 from workbench.machines.bubblewrap.hints import refused
+from workbench.machines.bubblewrap.keyring import forget_keys
 from workbench.machines.bubblewrap.processes import UMASK, readable, run
 
 _PAGE = 4096
@@ -127,6 +128,7 @@ async def launch(ground: Ground, spec: Spec, directory: Path) -> Running:
     info, info_write = os.pipe()
     try:
         with theirs:
+            forget_keys()
             bwrap = subprocess.Popen(
                 [*_arguments(ground, spec, directory), "--info-fd", str(info_write), "--", *_first(spec)],
                 stdin=theirs.fileno(),
@@ -221,5 +223,25 @@ def _arguments(ground: Ground, spec: Spec, directory: Path) -> list[str]:
     for path in spec.base.readonly:
         words += ["--ro-bind", path, path]
     words += ["--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"]
-    words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--ro-bind-try", "/sys", "/sys"]
+    return [*words, *_KERNEL]
+
+
+def _kernel_views() -> list[str]:
+    """Arguments for /proc and /sys: as in a Docker container, but for /sys, of which little is needed.
+
+    Root in a machine may be root of the host, whose own files these are; bwrap itself guards /proc/bus,
+    /proc/irq and /proc/sysrq-trigger.
+    """
+    words = ["--proc", "/proc"]
+    for path in ("/proc/sys", "/proc/fs", "/sys/devices/system", "/sys/kernel/mm"):
+        words += ["--ro-bind-try", path, path]
+    for name in ("kcore", "keys", "key-users", "latency_stats", "mtrr", "sched_debug", "timer_list"):
+        if os.path.exists(f"/proc/{name}"):
+            words += ["--dev-bind", "/dev/null", f"/proc/{name}"]
+    for name in ("acpi", "asound", "scsi"):
+        if os.path.exists(f"/proc/{name}"):
+            words += ["--tmpfs", f"/proc/{name}", "--remount-ro", f"/proc/{name}"]
     return words
+
+
+_KERNEL = _kernel_views()

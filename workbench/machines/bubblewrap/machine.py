@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from workbench.machines.bubblewrap import merge, transfer
+from workbench.machines.bubblewrap import keyring, merge, transfer
 from workbench.machines.bubblewrap.accounts import ROOT, Account, UnknownUserError, find_account
 from workbench.machines.bubblewrap.base import PATH
 from workbench.machines.bubblewrap.census import inhabitants, usage_of
@@ -191,7 +191,8 @@ class BubblewrapMachine:
         wanted = str(user) if user is not None else self.spec.user
         other = "" if _known_account(wanted) else wanted
         words = shell_words(self.spec.workdir, {**self._variables(ROOT), **(env or {})}, other)
-        return HostCommand((*entering(self._ground, self._running, ROOT), *words), {})
+        without_keys = (sys.executable, "-I", "-S", keyring.__file__)
+        return HostCommand((*without_keys, *entering(self._ground, self._running, ROOT), *words), {})
 
     async def usage(self) -> Usage:
         """What its processes cost now."""

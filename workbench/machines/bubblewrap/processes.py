@@ -14,6 +14,7 @@ from typing import IO
 
 import psutil
 
+from workbench.machines.bubblewrap.keyring import forget_keys
 from workbench.machines.machine import Finished, OnOutput, Stream
 
 _PIECE = 65536
@@ -96,6 +97,7 @@ async def run(
     Raises:
         TimeoutError: it took longer than `timeout`.
     """
+    forget_keys()
     process = subprocess.Popen(
         argv,
         env=env,

@@ -120,7 +120,7 @@ class BubblewrapSession:
         """What it cannot enforce or do here, one line each."""
         limits = [
             "CPU, memory and disk limits are not enforced",
-            "a public network is the host's own: its ports, and what listens on its loopback; "
+            "a public network is the host's own: its ports, its loopback and its abstract sockets; "
             "ports below 1024 are closed",
             "no network allowlist",
             "states keep files, not running processes",

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
+import platform
 import socket
 from pathlib import Path
 
 from tests.machines.bubblewrap.bench import Bench, code, out
+
+_ADD_KEY, _KEYCTL = (217, 219) if platform.machine() == "aarch64" else (248, 250)
+_SESSION_KEYRING = -3
 
 
 async def a_command_gets_only_the_variables_that_were_given(bench: Bench) -> None:
@@ -74,6 +80,29 @@ async def proc_sys_cannot_be_written(bench: Bench) -> None:
                 done = await machine.exec(f"echo 1 > /proc/sys/{name}")
                 assert b"Read-only file system" in done.stderr, (name, done)
         assert await code(machine, "echo h > /proc/sysrq-trigger") != 0
+
+
+async def nothing_of_the_kernel_can_be_written(bench: Bench) -> None:
+    own = "-path '/proc/[0-9]*' -o -path '/proc/*self' -o -path /proc/pressure"  # anyone may ask for pressure
+    writable = "-type f -perm /222 -writable -exec test -f {} ';' -print"
+    async with bench.machine() as machine:
+        found = await machine.exec(f"find /proc /sys '(' {own} ')' -prune -o {writable}")
+    assert found.stdout == b"", found
+
+
+async def the_callers_keys_cannot_be_read(bench: Bench) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = libc.syscall(_ADD_KEY, b"user", b"workbench-test", b"secret", 6, _SESSION_KEYRING)
+    if key < 0:
+        assert ctypes.get_errno() in (errno.ENOSYS, errno.EPERM)  # a container that allows no keys
+        return
+    read = (
+        "import ctypes; libc = ctypes.CDLL(None); data = ctypes.create_string_buffer(9); "
+        f"print(libc.syscall({_KEYCTL}, 11, {key}, data, 9), data.value)"
+    )
+    async with bench.machine() as machine:
+        assert await out(machine, f'python3 -c "{read}"') == "-1 b''\n"
+        assert await out(machine, "cat /proc/keys") == ""
 
 
 async def nothing_can_be_mounted(bench: Bench) -> None:
