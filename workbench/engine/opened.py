@@ -99,6 +99,14 @@ class OpenedTask:
                 self.runs.queue(known[name], why)
             self.runs.settle()
 
+    async def open_shell(self, shell: str, on: str) -> None:
+        """Make a machine for a shell, once the task has been read and there is an image to boot."""
+        async with self._lock:
+            pass  # whoever holds it reads the task
+        while self._is_building and self._now and not self._services.images.ready(self._now.loaded):
+            await asyncio.wait({self._building})  # type: ignore[arg-type]
+        await self.shells.open(shell, on)
+
     def cancel(self, run: str) -> None:
         """End one run, or with `run` empty all of this task's and a build."""
         if run:

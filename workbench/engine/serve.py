@@ -92,6 +92,14 @@ def _services(
     return Services(emit, runner, provider, records, states, images, settings, state)
 
 
+def _holds(key: str) -> str:
+    """What the state of a key holds, in words."""
+    _, case, step = key.rsplit(":", 2)
+    if case == "shell":
+        return f"what was tried in {step}"
+    return f"what {case} left" + (f" at {step}" if step else "")
+
+
 @dataclass
 class _Engine:
     """What was opened, and who hears of each wish."""
@@ -130,7 +138,7 @@ class _Engine:
             await asyncio.sleep(MEASURE_SECONDS)
             machines = [cost for task in self.tasks.values() for cost in await task.shells.costs()]
             states = [
-                ev.MachineCost(kept.key.rpartition("/")[2], kept.parent or "a run", kept.memory_bytes)
+                ev.MachineCost(kept.key.rpartition("/")[2], _holds(kept.key), kept.memory_bytes)
                 for kept in self.services.states.kept()
             ]
             if machines or states or told:
@@ -176,7 +184,7 @@ class _Engine:
             case ws.SetWatching():
                 await task.set_watching(wish.watching)
             case ws.OpenShell():
-                await task.shells.open(wish.shell, wish.on)
+                await task.open_shell(wish.shell, wish.on)
             case ws.CloseShell():
                 await task.shells.close(wish.shell)
             case ws.TryHere():

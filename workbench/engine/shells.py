@@ -139,16 +139,16 @@ class Shells:
             line for line in (read.stdout or "").splitlines() if line.strip() and not line.startswith("#")
         ]
         if not lines:
-            self._notice("nothing was typed in this shell yet", "warning")
+            self._notice(
+                "nothing is known of what was typed in this shell: nothing yet, or it is no bash", "warning"
+            )
             return
         if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
             self._notice(f"{name!r} cannot name a negative: use letters, digits, dots and hyphens")
             return
         path = _free(loaded.path / (f"negatives/{name}/solve.sh" if name else "solution/solve.sh"))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            "#!/bin/bash\n# A draft of what was typed in a shell.\nset -e\n\n" + "\n".join(lines) + "\n"
-        )
+        path.write_text("\n".join([*_DRAFT_HEAD, *lines, ""]))
         path.chmod(0o755)
         shown = path.relative_to(loaded.path).as_posix()
         self._emit(ev.DraftWritten(task=self._task, shell=shell, path=shown))
@@ -169,6 +169,8 @@ class Shells:
         config = await self._services.environment(loaded)
         paths = TrialPaths(self._trials_dir / f".shell-{run_name(shell)}")
         paths.agent_dir.mkdir(parents=True)
+        if not self._services.provider.builds and not self._services.images.ready(loaded):
+            raise MachineError("there is no image to boot", "the task's problems say why none was built")
         environment = EnvironmentFactory.create_environment_from_config(
             config,
             environment_dir=TaskPaths(loaded.path).environment_dir,
@@ -177,13 +179,18 @@ class Shells:
             trial_paths=paths,
             task_env_config=loaded.config.environment.model_copy(deep=True),
         )
-        if not on:
-            await environment.start(force_build=False)
-        else:
-            kept = self._kept(on)
-            with self._services.states.using(kept.state) as state:
-                _stateful(environment).start_state = state
+        stateful = _stateful(environment)
+        try:
+            if not on:
                 await environment.start(force_build=False)
+            else:
+                with self._services.states.using(self._kept(on).state) as state:
+                    stateful.start_state = state
+                    await environment.start(force_build=False)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                await environment.stop(delete=True)
+            raise
         return environment
 
     def _kept(self, case: str) -> Kept:
