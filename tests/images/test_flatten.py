@@ -12,8 +12,9 @@ import pytest
 from tests.images import archives as a
 from tests.images.test_unpack import listing
 from workbench.images.archive import open_archive
+from workbench.images.cache import Cache
 from workbench.images.errors import ImageError
-from workbench.images.flatten import flat_tar_of, result_key, write_flat
+from workbench.images.flatten import flat_archive, flat_tar_of, result_key, write_flat
 from workbench.images.unpack import unpack
 
 CONFIG: dict[str, object] = {"Env": ["A=1"], "WorkingDir": "/srv", "Hostname": "x", "Cmd": None}
@@ -69,6 +70,25 @@ async def test_a_flat_image_is_its_layers_to_the_last_bit(tmp_path: Path) -> Non
     assert (found["null"].devmajor, found["null"].devminor) == (1, 3)
     assert found["x/y"].pax_headers == {"SCHILY.xattr.user.note": "n"}
     assert {member.mtime for name, member in found.items() if name not in (".", "x", "z")} == {1_700_000_000}
+
+
+async def test_a_users_archive_of_layers_is_flattened_once_and_keeps_its_config(tmp_path: Path) -> None:
+    layers = (a.layer(a.file("f", b"1"), a.file("g")), a.layer(a.file(".wh.g"), a.file("f", b"2")))
+    archive = a.oci_archive(tmp_path / "x.tar", *layers, Env=["A=1"], Labels={"l": "x"}, User="7")
+    first = await flat_archive(archive, tmp_path / "cache")
+    second = await flat_archive(archive, tmp_path / "cache")
+    assert first.path == second.path != archive
+    with open_archive(first.path) as image:
+        assert (len(image.layers), image.said) == (1, {"Env": ["A=1"], "Labels": {"l": "x"}, "User": "7"})
+    unpack(first.path, tmp_path / "tree")
+    assert listing(tmp_path / "tree") == {"f": "2"}
+    assert not Cache(tmp_path / "cache/archives").remove(first.path.parent.name)
+
+
+async def test_an_archive_of_one_layer_is_used_as_it_is(tmp_path: Path) -> None:
+    archive = a.docker_archive(tmp_path / "x.tar", a.layer(a.file("f")))
+    assert (await flat_archive(archive, tmp_path / "cache")).path == archive
+    assert not (tmp_path / "cache").exists()
 
 
 async def test_a_hostile_archive_is_refused(tmp_path: Path) -> None:

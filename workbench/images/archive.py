@@ -73,7 +73,7 @@ class _RootFS(msgspec.Struct):
 
 class _Image(msgspec.Struct):
     rootfs: _RootFS
-    config: _Container | None = None
+    config: dict[str, object] | None = None
     architecture: str = ""
     os: str = ""
 
@@ -123,7 +123,10 @@ class Archive:
             )
         if image.os and image.os != "linux":
             raise ImageError(f"{path} is an image for {image.os}; only Linux images can be run")
-        self.config = _config(image)
+        self.said = image.config or {}
+        """The config as the image's JSON has it."""
+        self.platform = f"{image.os}/{image.architecture}" if image.os and image.architecture else ""
+        self.config = config_of(self.said, self.platform)
         self.layers = tuple(
             Layer(name, digest) for name, digest in zip(layers, image.rootfs.diff_ids, strict=True)
         )
@@ -246,25 +249,17 @@ def config_of(said: dict[str, object], platform: str) -> ImageConfig:
         ImageError: it is not one.
     """
     try:
-        return _image_config(msgspec.convert(said, _Container), platform)
+        found = msgspec.convert(said, _Container)
     except msgspec.ValidationError as error:
         raise ImageError(f"the image's config cannot be read: {error}") from None
-
-
-def _config(image: _Image) -> ImageConfig:
-    platform = f"{image.os}/{image.architecture}" if image.os and image.architecture else ""
-    return _image_config(image.config or _Container(), platform)
-
-
-def _image_config(said: _Container, platform: str) -> ImageConfig:
     return ImageConfig(
-        env=dict(pair.partition("=")[::2] for pair in said.env or ()),
-        workdir=said.workdir or "",
-        user=said.user or "",
-        entrypoint=tuple(said.entrypoint or ()),
-        cmd=tuple(said.cmd or ()),
-        volumes=tuple(said.volumes or ()),
-        shell=tuple(said.shell or ()),
+        env=dict(pair.partition("=")[::2] for pair in found.env or ()),
+        workdir=found.workdir or "",
+        user=found.user or "",
+        entrypoint=tuple(found.entrypoint or ()),
+        cmd=tuple(found.cmd or ()),
+        volumes=tuple(found.volumes or ()),
+        shell=tuple(found.shell or ()),
         platform=platform,
     )
 

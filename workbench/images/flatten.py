@@ -20,12 +20,16 @@ from typing import BinaryIO
 
 import msgspec
 
-from workbench.images.archive import open_archive
+from workbench.images.archive import host_architecture, open_archive
+from workbench.images.cache import Cache, Hold
+from workbench.images.digests import file_digest
 from workbench.images.errors import ImageError
 from workbench.images.layers import merged
 from workbench.images.process import started
 from workbench.images.unpack import bound_memory, unwritable
 
+ARCHIVE = "image.tar"
+"""The name of an archive in its directory of the store."""
 _KEPT = ("Env", "Cmd", "Entrypoint", "User", "WorkingDir", "Volumes", "Shell", "Healthcheck", "Labels")
 """What of a config says how an image behaves; the rest is about how it was made."""
 _XATTRS = "SCHILY.xattr."
@@ -41,6 +45,41 @@ def result_key(diff_ids: Sequence[str], config: dict[str, object]) -> str:
 def flat_tar_of(archive: Path) -> tuple[str, ...]:
     """A command that prints an archive's file system as one tar."""
     return (sys.executable, "-m", "workbench.images.flatten", str(archive))
+
+
+class FlatArchive:
+    """An archive of one layer. One that the store made is not removed while this object lives."""
+
+    def __init__(self, path: Path, hold: Hold | None = None) -> None:
+        self.path = path
+        self._hold = hold
+
+
+async def flat_archive(archive: Path, cache: Path) -> FlatArchive:
+    """A user's archive as one of a single layer; itself where it has but one.
+
+    Args:
+        cache: The image store's directory, where the flattened one is kept by its content.
+
+    Raises:
+        ImageError: it is no image archive, is damaged or hostile, or the disk is full.
+    """
+    said, platform, layers = await asyncio.to_thread(_look, archive)
+    if layers == 1:
+        return FlatArchive(archive)
+    name = (await asyncio.to_thread(file_digest, archive.resolve()))[:32]
+
+    async def flatten(new: Path) -> None:
+        architecture = platform.partition("/")[2] or host_architecture()
+        await write_flat(flat_tar_of(archive), new / ARCHIVE, said, architecture)
+
+    hold = await Cache(cache / "archives").get(name, flatten)
+    return FlatArchive(hold.path / ARCHIVE, hold)
+
+
+def _look(archive: Path) -> tuple[dict[str, object], str, int]:
+    with open_archive(archive) as image:
+        return image.said, image.platform, len(image.layers)
 
 
 async def write_flat(argv: Sequence[str], target: Path, config: dict[str, object], architecture: str) -> int:

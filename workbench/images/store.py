@@ -16,13 +16,13 @@ import msgspec
 
 from workbench.images.archive import ImageConfig
 from workbench.images.cache import Cache, Hold, making
+from workbench.images.flatten import ARCHIVE
 from workbench.images.inputs import Inputs
 from workbench.images.progress import StepRecord
 from workbench.images.rootfs import CONFIG, TREE, owners, rootfs_cache, tree_name
 
 BUDGET = 20 << 30
 """Bytes kept when nothing else is said."""
-_ARCHIVE = "image.tar"
 
 type MakeArchive = Callable[[Path], Awaitable[None]]
 type MakeTree = Callable[[Path, Path | None], Awaitable[None]]
@@ -151,7 +151,7 @@ class ImageStore:
                 tree_name(record.result, self._prefix), lambda new: self._add_tree(new, record, tree)
             )
         else:
-            hold = await self._archives.get(record.result, lambda new: archive(new / _ARCHIVE))
+            hold = await self._archives.get(record.result, lambda new: archive(new / ARCHIVE))
         _write(self._builds / f"{record.key}.json", msgspec.json.encode(record))
         self.remember(Path(record.context), record.key)
         return BuiltImage(record, self._archive(record.result), hold)
@@ -166,7 +166,7 @@ class ImageStore:
         return self._rootfs.hold(tree_name(result, self._prefix)) if self._keeps_trees else None
 
     def _archive(self, result: str) -> Path:
-        return self._archives.directory / result / _ARCHIVE
+        return self._archives.directory / result / ARCHIVE
 
     def remember(self, context: Path, key: str) -> None:
         """Note that `key` is the image of `context`."""
