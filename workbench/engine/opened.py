@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import difflib
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 
 from workbench import events as ev
@@ -21,6 +20,9 @@ from workbench.task.diagnose import diagnose
 from workbench.task.problem import Problem
 from workbench.task.roles import affected, feeds
 from workbench.task.watch import watch
+
+LOOK_SECONDS = 0.3
+"""After a save, before its files are looked through for faults: its verdict comes first."""
 
 
 class OpenedTask:
@@ -46,8 +48,7 @@ class OpenedTask:
         self._only: tuple[str, ...] = ()
         self._cached = False
         self._replaying = False
-        self._watcher: asyncio.Task[None] | None = None
-        self._building: asyncio.Task[None] | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._image_problem: Problem | None = None
         self._lock = asyncio.Lock()
 
@@ -62,8 +63,8 @@ class OpenedTask:
                 for name in sorted(set(only) - self.runs.known.keys()):
                     self._no_case(name)
             self._say_watching(watching)
-            if watching and self._watcher is None:
-                self._watcher = asyncio.create_task(self._watch(), name=f"watch {self.task}")
+            if watching and "watch" not in self._tasks:
+                self._background("watch", self._watch())
             if not self._build():
                 await self._begin()
             await self.runs.expect()
@@ -104,7 +105,7 @@ class OpenedTask:
         async with self._lock:
             pass  # whoever holds it reads the task
         while self._is_building and self._now and not self._services.images.ready(self._now.loaded):
-            await asyncio.wait({self._building})  # type: ignore[arg-type]
+            await asyncio.wait({self._tasks["build"]})
         await self.shells.open(shell, on)
 
     def cancel(self, run: str) -> None:
@@ -113,8 +114,8 @@ class OpenedTask:
             self._services.runner.cancel(run)
             return
         self.runs.end()
-        if self._building is not None:
-            self._building.cancel()
+        if building := self._tasks.get("build"):
+            building.cancel()
 
     async def set_watching(self, watching: bool) -> None:
         """Pause or resume; what went stale meanwhile is replayed on resuming."""
@@ -127,11 +128,9 @@ class OpenedTask:
     async def close(self) -> None:
         """Stop watching and building."""
         self.runs.close()
-        for task in (self._watcher, self._building):
-            if task is not None:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def tell_receipt(self) -> None:
         """Tell the proof of the task as its receipts have it."""
@@ -230,15 +229,23 @@ class OpenedTask:
             words = "; ".join(dict.fromkeys(why.values()))
             self._emit(ev.FilesChanged(task=self.task, paths=paths, stale=stale, why=words))
             await self._go_stale(why)
-            await self._look_thoroughly()
+            self._background("look", self._look_thoroughly())
 
     async def _look_thoroughly(self) -> None:
-        """Say what is wrong with the files now, once the runs that a save asks for are under way."""
-        problems, now = await read(self.path, self._services)
-        if now is None:
-            self._take(problems, None)
-            return
-        await self._diagnose(problems, now)
+        """Say what is wrong with the files now, when the runs that a save asks for are well under way."""
+        await asyncio.sleep(LOOK_SECONDS)
+        async with self._lock:
+            problems, now = await read(self.path, self._services)
+            if now is None:
+                self._take(problems, None)
+            else:
+                await self._diagnose(problems, now)
+
+    def _background(self, name: str, work: Coroutine[None, None, None]) -> None:
+        """Do this in the background, instead of what was begun under the same name before."""
+        if before := self._tasks.get(name):
+            before.cancel()
+        self._tasks[name] = asyncio.create_task(work, name=f"{name} {self.task}")
 
     async def _go_stale(self, why: dict[str, str]) -> None:
         for name in [name for name in self.runs.known if name in why]:
@@ -269,16 +276,14 @@ class OpenedTask:
 
     @property
     def _is_building(self) -> bool:
-        return self._building is not None and not self._building.done()
+        return "build" in self._tasks and not self._tasks["build"].done()
 
     def _build(self) -> bool:
         """Bring the images up to date in the background; whether runs have to wait for that."""
         images, now = self._services.images, self._now
         if now is None or self._services.provider.builds or not images.contexts(now.loaded):
             return False
-        if self._building is not None:
-            self._building.cancel()
-        self._building = asyncio.create_task(self._bring_up_to_date(now), name=f"build {self.task}")
+        self._background("build", self._bring_up_to_date(now))
         return not images.ready(now.loaded)
 
     async def _bring_up_to_date(self, now: Reading) -> None:
