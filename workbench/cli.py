@@ -5,7 +5,6 @@ Nothing heavy is imported before a command is known: `--help` and the first pain
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import sys
@@ -13,10 +12,15 @@ from difflib import get_close_matches
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from workbench.options import running_engine, watching_engine
 from workbench.pipes import ending_quietly
+
+if TYPE_CHECKING:
+    from workbench.link import EngineOptions
 
 CHECK_HELP = """Replay every case of each task once, and say whether its harness holds.
 
@@ -41,9 +45,6 @@ Exit codes:
 """
 
 
-PROVIDERS = ("smol", "bubblewrap")
-
-
 class Commands(click.Group):
     """Commands, and `workbench TASK_DIR` as short for `workbench open TASK_DIR`."""
 
@@ -55,43 +56,6 @@ class Commands(click.Group):
                 raise click.UsageError(f"{args[0]} is no command; did you mean {near[0]}?", ctx)
             args = ["open", *args]
         return super().parse_args(ctx, args)
-
-
-def _provider(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if value in ("", *PROVIDERS) or (value.startswith("harbor:") and value != "harbor:"):
-        return value
-    near = get_close_matches(value, [*PROVIDERS, f"harbor:{value}"], 1, 0.5)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise click.BadParameter(f"{value!r} is not smol, bubblewrap or harbor:TYPE{hint}")
-
-
-def _threshold(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is None or math.isfinite(value):
-        return value
-    raise click.BadParameter(f"{value} is not a finite number")
-
-
-provider = click.option(
-    "--provider",
-    default="",
-    metavar="NAME",
-    callback=_provider,
-    help="Who makes machines: smol, bubblewrap or harbor:TYPE; by default the best that works here.",
-)
-concurrency = click.option(
-    "-n",
-    "concurrency",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Runs side by side; by default as many as there are cores.",
-)
-threshold = click.option(
-    "--threshold",
-    type=float,
-    callback=_threshold,
-    metavar="REWARD",
-    help="The reward from which a run passes; by default 1.0.",
-)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -107,15 +71,12 @@ def commands() -> None:
 @commands.command("open", short_help="Open a task in the terminal (the default).")
 @click.argument("task_dir", type=click.Path(path_type=Path))
 @click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
-@provider
-@concurrency
-@threshold
-def open_(
-    task_dir: Path, paused: bool, provider: str, concurrency: int | None, threshold: float | None
-) -> None:
+@click.option("--no-shell", is_flag=True, help="Open no shell on the task's image at the start.")
+@watching_engine
+def open_(task_dir: Path, paused: bool, no_shell: bool, engine: EngineOptions) -> None:
     """Open a task in the terminal: watch it, replay its cases, look at what they did."""
     from workbench.check.targets import MARK
-    from workbench.link import EngineLink, EngineOptions
+    from workbench.link import EngineLink
 
     if not task_dir.is_dir():
         raise click.UsageError(f"{task_dir}: there is no such directory; a task is a directory with a {MARK}")
@@ -123,33 +84,33 @@ def open_(
         raise click.UsageError(f"the screen needs a terminal; without one, use `workbench check {task_dir}`")
     from workbench.ui.app import run
 
-    link = EngineLink(EngineOptions(provider=provider, concurrency=concurrency, threshold=threshold))
-    run(link, task_dir.resolve(), paused=paused)
+    run(EngineLink(engine), task_dir.resolve(), paused=paused, shell=not no_shell)
 
 
 @commands.command(help=CHECK_HELP, short_help="Say whether tasks' harnesses hold, without a screen.")
 @click.argument("task_dirs", metavar="TASK_DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Run this case alone; may be repeated.")
+@click.option(
+    "--cached", is_flag=True, help="Run only the cases of which no receipt speaks as their files are now."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the event stream, one JSON object a line.")
 @click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write a JUnit file too.")
-@provider
-@concurrency
-@threshold
+@running_engine
 def check(
     task_dirs: tuple[Path, ...],
     cases: tuple[str, ...],
+    cached: bool,
     as_json: bool,
     junit: Path | None,
-    provider: str,
-    concurrency: int | None,
-    threshold: float | None,
+    engine: EngineOptions,
 ) -> None:
     from workbench.check.run import CheckOptions
     from workbench.check.run import check as run_check
-    from workbench.link import EngineOptions
 
-    engine = EngineOptions(provider=provider, concurrency=concurrency, threshold=threshold)
-    sys.exit(run_check(CheckOptions(paths=task_dirs, engine=engine, cases=cases, json=as_json, junit=junit)))
+    options = CheckOptions(
+        paths=task_dirs, engine=engine, cases=cases, cached=cached, json=as_json, junit=junit
+    )
+    sys.exit(run_check(options))
 
 
 @commands.command()

@@ -54,6 +54,10 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that a stale run may still go on; None for the engine's own."""
     builder: str = ""
     """What builds Dockerfiles; empty for the first that works."""
+    keep_states: int | None = None
+    """How many states are kept that agents left; None for the engine's own number."""
+    keep_memory: int | None = None
+    """MiB of the host's memory that they may take together; None for the engine's own number."""
     state_dir: Path = msgspec.field(default_factory=places.state_dir)
     program: tuple[str, ...] = (sys.executable, "-P", "-m", "workbench.engine")
     """`-P` keeps Python files in the current directory from standing in for modules."""
@@ -70,6 +74,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             "--on-change": self.on_change or None,
             "--grace": self.grace,
             "--builder": self.builder or None,
+            "--keep-states": self.keep_states,
+            "--keep-memory": self.keep_memory,
             "--state-dir": self.state_dir,
         }
         given = ((flag, str(value)) for flag, value in flags.items() if value is not None)

@@ -172,11 +172,37 @@ def test_the_cases_asked_for_reach_the_engine(
     assert "warning: False True ('oracle', 'nop')\n" in capfd.readouterr().err
 
 
+def test_a_receipt_in_a_run_s_place_shows_with_its_age_and_what_its_trial_left(
+    engine: Engine, make_task: MakeTask, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    trial = tmp_path / "trial"
+    (trial / "verifier").mkdir(parents=True)
+    (trial / "verifier/test-stdout.txt").write_text("\x1b[32m1 passed\x1b[0m\n")
+    body = f"""
+    for task in opened():
+        open_(task, WRONG)
+        passed = Outcome(kind="passed", reason="reward 1, but it must fail", reward=1.0, met=False)
+        tell(ev.RunRecalled(task=task, case="wrong", run="r", outcome=passed, ran_at=time.time() - 7300,
+            trial_dir={str(trial)!r}))
+        settle(task, Verdict("cannot fail", "wrong must fail, but passed", ("wrong",), 0, 1))
+    """
+    assert run(engine(body), make_task("one")) == 1
+    out = capfd.readouterr().out
+    assert "PASSED 2 h ago" in out
+    assert "    the verifier's last lines:\n    │ 1 passed\n" in out
+
+
 def test_a_case_that_no_task_has_is_an_error_of_the_command_line(
     engine: Engine, make_task: MakeTask, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(engine(HOLDS), make_task("one"), cases=("oracle", "orcale")) == 2
-    assert "no case is named orcale\n" in capfd.readouterr().err
+    body = """
+    for task in opened():
+        tell(ev.Notice(level="error", task=task, message="there is no case 'orcale'"))
+        hold(task)
+    """
+    task = make_task("one")
+    assert run(engine(body), task, cases=("oracle", "orcale")) == 2
+    assert f"error: {task}: there is no case 'orcale'\n" in capfd.readouterr().err
 
 
 def test_a_path_that_is_no_task_starts_no_engine(

@@ -69,7 +69,26 @@ def test_one_case_alone(tmp_path: Path) -> None:
 def test_a_case_that_is_not_there(tmp_path: Path) -> None:
     done = tasks.check(tmp_path, SAMPLES / "slugify", "--case", "hard-coed")
     assert done.returncode == 2
-    assert "no case is named hard-coed" in done.stderr
+    assert "slugify: there is no case 'hard-coed'; there are: hard-coded, " in done.stderr
+
+
+def test_receipts_stand_in_for_runs_only_when_asked_and_only_for_what_they_speak_of(tmp_path: Path) -> None:
+    task = tasks.write_task(tmp_path / "task")
+
+    def ran(*args: object) -> tuple[set[str], set[str]]:
+        done = tasks.check(tmp_path / "state", task, "--json", *args)
+        assert done.returncode == 0, done.stderr
+        events = [ev.decode(line) for line in done.stdout.splitlines()]
+        run = {event.case for event in events if isinstance(event, ev.RunEnded)}
+        return run, {event.case for event in events if isinstance(event, ev.RunRecalled)}
+
+    every = {"oracle", "nop", "elsewhere"}
+    assert ran() == (every, set())
+    assert ran() == (every, set())
+    assert ran("--cached") == (set(), every)
+    assert ran("--cached", "--threshold", "0.5") == (every, set())
+    (task / "negatives/elsewhere.sh").write_text("#!/bin/bash\ntouch /tmp/answr\n")
+    assert ran("--cached") == ({"elsewhere"}, {"oracle", "nop"})
 
 
 def test_a_harbor_environment_that_is_not_there(tmp_path: Path) -> None:

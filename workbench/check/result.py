@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import IntEnum
 from itertools import islice
+from pathlib import Path
 
 from workbench.console import plain
+from workbench.events import OutputSource
 from workbench.session import CaseView, Run, TaskView
 
 TAIL_LINES = 12
+_TAIL_BYTES = 64 * 1024
 
 
 class Exit(IntEnum):
@@ -68,8 +73,27 @@ def evidence(run: Run) -> Iterator[tuple[str, list[str]]]:
             yield heading, lines
 
 
-def _last_lines(run: Run, source: str) -> list[str]:
+def _last_lines(run: Run, source: OutputSource) -> list[str]:
+    if run.recalled:
+        return _kept_lines(run, source)
     pieces = (piece.text for piece in reversed(run.output) if piece.source == source)
     # A piece holds part of a line or many; this many surely hold the last lines without joining them all.
     text = "".join(reversed(list(islice(pieces, 50 * TAIL_LINES))))
-    return [line for line in plain(text).rstrip("\n").split("\n")[-TAIL_LINES:] if text]
+    return _tail(text)
+
+
+def _kept_lines(run: Run, source: OutputSource) -> list[str]:
+    """The last lines in the trial directory, which may be gone."""
+    name = f"{source}/{'test-stdout.txt' if source == 'verifier' else 'oracle.txt'}"
+    steps = run.outcome.steps if run.outcome else ()
+    for directory in (*(f"steps/{step.name}/" for step in reversed(steps)), ""):
+        path = Path(run.trial_dir, directory + name)
+        if not path.is_symlink():
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+                return _tail(file.read().decode(errors="replace"))
+    return []
+
+
+def _tail(text: str) -> list[str]:
+    return plain(text).rstrip("\n").split("\n")[-TAIL_LINES:] if text else []

@@ -33,6 +33,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     engine: EngineOptions
     cases: tuple[str, ...] = ()
     """Names of the cases to run; empty for all."""
+    cached: bool = False
+    """Take receipts for what they speak of, and run the rest."""
     json: bool = False
     """Print the event stream instead of tables."""
     junit: Path | None = None
@@ -92,8 +94,9 @@ class _Check:
     async def _listen(self) -> None:
         if self._signalled is not None:
             return
+        cases, cached = self._options.cases, self._options.cached
         for task in self._tasks:
-            await self._link.send(OpenTask(task=task, watch=False, only=self._options.cases))
+            await self._link.send(OpenTask(task=task, watch=False, cached=cached, only=cases))
         async for event in self._link.events():
             self._session.apply(event)
             if self._options.json:
@@ -108,12 +111,13 @@ class _Check:
                 with self._progress.aside():
                     print_provider(self._out, event)
             case ev.Notice() if event.level != "info":
-                self._say(event.level, event.message)
+                about = f"{short(event.task)}: " if event.task else ""
+                self._say(event.level, about + event.message)
             case ev.EngineFailed():
                 self._failed(event)
-            case ev.CasesFound() if missing := set(self._options.cases) - {c.name for c in event.cases}:
+            case ev.CasesFound() if set(self._options.cases) - {case.name for case in event.cases}:
+                # The engine says which, and what there is.
                 self._note(Exit.WRONG)
-                self._say("error", f"{short(event.task)}: no case is named {' or '.join(sorted(missing))}")
             case ev.TaskUnreadable() | ev.Settled() if event.task in self._waited_for:
                 self._done(event.task)
 

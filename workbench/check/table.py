@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.text import Text
 from workbench import events as ev
 from workbench.check.result import Exit, evidence, exit_code, reason, surprises, word
 from workbench.console import plain
-from workbench.session import CaseView, TaskView
+from workbench.session import CaseView, Run, TaskView
 from workbench.task.problem import Problem, Severity
 from workbench.trials.outcome import Outcome, PhaseName
 
@@ -102,7 +103,7 @@ def _row(view: CaseView) -> list[Text]:
         Text(sign, style=style),
         Text(plain(view.case.name)),
         Text(view.case.expect or "-"),
-        Text(came_to, style=style),
+        Text.assemble((came_to, style), (_since(view.current), "dim")),
         Text("-" if outcome is None or outcome.reward is None else f"{outcome.reward:.4g}"),
         Text(f"{outcome.seconds:.2f} s" if outcome else "-"),
     ]
@@ -126,6 +127,17 @@ def _came_to(view: CaseView, outcome: Outcome | None) -> tuple[str, str, str]:
     return (
         ("✗", outcome.kind.upper(), "red") if outcome.met is False else ("?", outcome.kind.upper(), "yellow")
     )
+
+
+def _since(run: Run | None) -> str:
+    """How old an outcome is that a receipt tells of."""
+    if run is None or not run.recalled or run.ended_at is None:
+        return ""
+    seconds = max(0, round(time.time() - run.ended_at))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f" {seconds // size} {unit} ago"
+    return f" {seconds} s ago"
 
 
 def _notes(task: TaskView) -> list[str]:

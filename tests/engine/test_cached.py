@@ -1,0 +1,31 @@
+"""Receipts in the place of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.check.tasks import write_task
+from tests.engine.conftest import Engine
+from tests.engine.test_loop import rewrite
+from workbench import events as ev
+from workbench import wishes
+from workbench.link import EngineLink, EngineOptions
+
+
+async def test_what_was_only_verified_again_stands_in_for_no_whole_trial(tmp_path: Path) -> None:
+    task = write_task(tmp_path / "task")
+    options = EngineOptions(provider="bubblewrap", state_dir=tmp_path / "state", confirm="never")
+    async with EngineLink(options) as link:
+        engine = Engine(link)
+        view = await engine.open(task)
+        since = len(engine.events)
+        rewrite(task / "tests/test.sh", "# here", "echo again")
+        await engine.until(lambda: engine.said(ev.FilesChanged, since) and engine.said(ev.Settled, since))
+        assert {event.outcome.whole for event in engine.said(ev.RunEnded, since)} == {False}
+    async with EngineLink(options) as link:
+        engine = Engine(link)
+        await link.send(wishes.OpenTask(task=str(task), watch=False, cached=True))
+        view = engine.session.task(str(task))
+        await engine.until(lambda: view.settled)
+        assert engine.said(ev.RunRecalled) == []
+        assert [event.outcome.whole for event in engine.said(ev.RunEnded)] == [True, True, True]

@@ -1,0 +1,123 @@
+"""Options that several commands share, and the engine that they ask for."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+PROVIDERS = ("smol", "bubblewrap")
+BUILDERS = ("docker", "podman", "buildah", "container")
+
+type Command = Callable[..., None]
+
+
+def _provider(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if value in ("", *PROVIDERS) or (value.startswith("harbor:") and value != "harbor:"):
+        return value
+    near = get_close_matches(value, [*PROVIDERS, f"harbor:{value}"], 1, 0.5)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise click.BadParameter(f"{value!r} is not smol, bubblewrap or harbor:TYPE{hint}")
+
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is None or math.isfinite(value):
+        return value
+    raise click.BadParameter(f"{value} is not a finite number")
+
+
+_provider_option = click.option(
+    "--provider",
+    default="",
+    metavar="NAME",
+    callback=_provider,
+    help="Who makes machines: smol, bubblewrap or harbor:TYPE; by default the best that works here.",
+)
+_threshold = click.option(
+    "--threshold",
+    type=float,
+    callback=_finite,
+    metavar="REWARD",
+    help="The reward from which a run passes; by default 1.0.",
+)
+_RUNNING = (
+    click.option(
+        "-n",
+        "concurrency",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Runs side by side; by default as many as there are cores.",
+    ),
+    click.option(
+        "--builder",
+        type=click.Choice(BUILDERS),
+        default=None,
+        help="What builds Dockerfiles; by default the first of these that works.",
+    ),
+)
+_WATCHING = (
+    click.option(
+        "--confirm",
+        type=click.Choice(("idle", "always", "never")),
+        default=None,
+        help="When whole trials confirm what was only re-verified: once saves have settled (the default), "
+        "at once, or never.",
+    ),
+    click.option(
+        "--on-change",
+        type=click.Choice(("kill", "wait")),
+        default=None,
+        help="What a save does to runs that it makes stale: end them (the default), or let them end.",
+    ),
+    click.option(
+        "--grace",
+        type=click.FloatRange(0),
+        callback=_finite,
+        metavar="SECONDS",
+        help="How long such a run may still go on before it is killed; by default 0.",
+    ),
+    click.option(
+        "--keep-states",
+        type=click.IntRange(0),
+        metavar="COUNT",
+        help="How many of the states are kept that agents left; by default 64.",
+    ),
+    click.option(
+        "--keep-memory",
+        type=click.IntRange(0),
+        metavar="MIB",
+        help="How much of the host's memory they may take together; by default 4096.",
+    ),
+)
+
+
+def _engine(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Gives a command options, and hands what they say over as one argument, `engine`."""
+
+    def decorate(command: Command) -> Command:
+        def run(**given: Any) -> None:
+            from workbench.link import EngineOptions
+
+            names = [name for name in given if name in EngineOptions.__struct_fields__]
+            said = {name: value for name in names if (value := given.pop(name)) is not None}
+            command(engine=EngineOptions(**said), **given)
+
+        wrapped: Command = functools.update_wrapper(run, command)
+        # Help is read from the top down, decorators work from the bottom up.
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        return wrapped
+
+    return decorate
+
+
+reading_engine = _engine(_provider_option, _threshold)
+"""For a command that runs nothing."""
+running_engine = _engine(_provider_option, _threshold, *_RUNNING)
+"""For a command that runs cases once."""
+watching_engine = _engine(_provider_option, _threshold, *_RUNNING, *_WATCHING)
+"""For a command that runs cases on every save."""
