@@ -34,7 +34,7 @@ class DraftScreen(ModalScreen[str | None]):
             background: $surface;
             padding: 1 2;
         }
-        Input { height: 1; border: none; padding: 0 1; margin: 1 0; background: $panel; }
+        Input, Input:focus { height: 1; border: none; padding: 0 1; margin: 1 0; background: $panel; }
         Static { height: auto; }
         Horizontal { height: 1; margin-top: 1; }
         Button { height: 1; min-width: 0; border: none; margin-right: 2; background: $panel; }
