@@ -16,7 +16,8 @@ from workbench.ui.terminal.ghostty.library import Handles, Vt, check, ffi, lib, 
 
 # Bits of a cell, as `ghostty_type_json` tells them.
 _GRAPHEME, _BACKGROUND = 1, 2  # of its tag: more code points follow; no text but a colour
-_TEXT_BITS = 0x3FFFFFF | 0b11 << 42  # tag, code point and width
+_WIDE_BITS = 0b11 << 42
+_TEXT_BITS = 0x3FFFFFF | _WIDE_BITS  # tag, code point and width
 _CELL_STYLE = lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_STYLE
 _CELL_TEXT = lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_GRAPHEMES_UTF8
 _select, _read = lib.ghostty_render_state_row_cells_select, lib.ghostty_render_state_row_cells_get
@@ -82,10 +83,12 @@ class Screen:
     def _row(self) -> Row:
         self._row_get("CELLS_RAW", self._raw)
         self._row_get("CELLS", self._cells)
+        cells = ffi.unpack(self._raw.ptr, self._raw.len)
+        _mend(cells)
         texts = self._texts
         segments: list[Segment] = []
         x = 0
-        for key, run in groupby(ffi.unpack(self._raw.ptr, self._raw.len), _style_key):
+        for key, run in groupby(cells, _style_key):
             style = self._style_at(x, key)
             plain: list[str] = []
             for cell in run:
@@ -152,7 +155,8 @@ class _Texts(dict[int, str]):
     def __missing__(self, bits: int) -> str:
         if len(self) > _TEXTS_KEPT:
             self.clear()
-        text = self[bits] = " " if bits & _BACKGROUND else safe_text(chr(bits >> 2 & 0x1FFFFF), _width(bits))
+        character = " " if bits & _BACKGROUND else chr(bits >> 2 & 0x1FFFFF)
+        text = self[bits] = safe_text(character, _width(bits))
         return text
 
 
@@ -160,6 +164,15 @@ def _width(cell: int) -> int:
     """Cells that its text takes: none where the wide one before it reaches in."""
     wide = cell >> 42 & 0b11
     return 2 if wide == lib.GHOSTTY_CELL_WIDE_WIDE else int(wide != lib.GHOSTTY_CELL_WIDE_SPACER_TAIL)
+
+
+def _mend(cells: list[int]) -> None:
+    """Make halves of wide characters that a change of size or a cursor tore apart narrow cells."""
+    wide = [x for x, cell in enumerate(cells) if cell & _WIDE_BITS]
+    widths = {x: _width(cells[x]) for x in wide}
+    for x, width in widths.items():
+        if (width == 2 and widths.get(x + 1) != 0) or (width == 0 and widths.get(x - 1) != 2):
+            cells[x] &= ~_WIDE_BITS
 
 
 def _style_key(cell: int) -> int:

@@ -156,7 +156,8 @@ class GhosttyEmulator:
             self._retitled = True
 
         def copy(terminal: Any, context: Any, write: Any) -> None:
-            for content in ffi.unpack(write.contents, write.contents_len):
+            for number in range(write.contents_len):
+                content = write.contents[number]
                 if string(content.mime).startswith("text/plain"):
                     self._copied.append(string(content.data))
 
