@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from workbench.events import ConfirmationDiffered
 from workbench.proof.documents import Slower
-from workbench.session import CaseView, Run, TaskView
+from workbench.session import Run, TaskView
 from workbench.ui.figures import ago
 from workbench.ui.visible import one_line
 from workbench.ui.words import MUTED, WARN, Mark, seconds
@@ -41,17 +41,12 @@ def proof_origin(task: TaskView, now: float) -> str:
     return " · ".join(said)
 
 
-def differs(task: TaskView, case: CaseView) -> ConfirmationDiffered | None:
-    """The whole trial that came out otherwise than the re-verification before it."""
-    return task.differed.get(case.case.name)
-
-
 def differed_words(event: ConfirmationDiffered) -> str:
     """What such a trial found, in one line."""
     return (
-        f"re-verified it {one_line(event.reverified)}, but as a whole trial it {one_line(event.whole)}: "
-        "the verdict depends on something that a trial has and a branch of its state has not, "
-        "such as a running process"
+        f"re-verified, it {one_line(event.reverified)}; as a whole trial, it {one_line(event.whole)}. "
+        "The verdict depends on something that a trial has and a branch of its state has not, "
+        "such as a running process."
     )
 
 

@@ -59,6 +59,9 @@ PHASES: dict[PhaseName, Mark] = {
 }
 
 
+WAITING = Mark("◌", "waiting", MUTED)
+
+
 def spinner(now: float) -> str:
     """The sign of something that runs, at a moment in Unix seconds."""
     return _SPINNER[int(now * _SPINS_PER_SECOND) % len(_SPINNER)]
@@ -89,13 +92,14 @@ def run_mark(run: Run, now: float) -> Mark:
         return outcome_mark(run.outcome)
     if run.state == "running":
         return Mark(spinner(now), run.phase.name if run.phase else "starting", BUSY)
-    return Mark("◌", "waiting", MUTED)
+    return WAITING
 
 
 def case_mark(view: CaseView, now: float) -> Mark:
-    """How a case stands: what runs or waits first, then what is known."""
+    """How a case stands: what runs first, then what is known, then what waits."""
     run = view.current
-    if run and run.state != "ended":
+    known = view.decided is not None and not view.stale
+    if run and (run.state == "running" or (run.state == "queued" and not known)):
         return run_mark(run, now)
     if run and run.outcome and run.outcome.kind == "cancelled" and view.decided is None:
         return outcome_mark(run.outcome)
@@ -137,7 +141,7 @@ def seconds(value: float) -> str:
 def elapsed(run: Run, now: float) -> float:
     """How long a run took, or has taken so far, in seconds; 0 while it waits."""
     if run.started_at is None:
-        return 0.0
+        return run.outcome.seconds if run.outcome else 0.0
     return max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
 
 

@@ -16,6 +16,7 @@ from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui.commands import MAIN
 from workbench.ui.messages import Wished
 from workbench.ui.shells.task_shells import TaskShells
+from workbench.ui.tabs.tab import Shown
 from workbench.ui.widgets.banner import Banner
 from workbench.ui.widgets.case_list import CaseList, Cases
 from workbench.ui.widgets.key_bar import KeyBar
@@ -99,11 +100,11 @@ class MainScreen(Screen[None]):
         """
         self._lost = self._lost if engine_lost is None else engine_lost
         session, view, now = self._session, self.view, self._clock()
-        self.query_one(TitleBar).show(session, view)
+        self.query_one(TitleBar).show(session, view, now)
         self.query_one(Banner).show(session, view, self._lost)
         self.query_one(CaseList).show(view, self._hint(), now)
         self.query_one("#left ProblemList", ProblemList).show(view.problems)
-        self.query_one(RunPane).show(view, self.case, self.run_shown, now)
+        self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
 
     def _hint(self) -> Content:
@@ -120,15 +121,11 @@ class MainScreen(Screen[None]):
         self.refresh_bindings()
 
     def _show_run(self) -> None:
-        self.query_one(RunPane).show(self.view, self.case, self.run_shown, self._clock())
+        self.query_one(RunPane).show(Shown(self.view, self.case, self.run_shown, self._clock()))
 
     @on(Cases.OptionSelected, "#case-rows")
     def _case_chosen(self) -> None:
         self.action_focus_pane("run")
-
-    def on_tabbed_content_tab_activated(self) -> None:
-        """Fill the tab that is shown now."""
-        self._show_run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Actions that make no sense now are shown dim."""
@@ -229,7 +226,7 @@ class MainScreen(Screen[None]):
         if name == "problems" and problems.display:
             problems.focus()
         elif name == "problems":
-            self.query_one(RunPane).show_tab("problems-tab")
+            self.query_one(RunPane).show_tab("problems")
         else:
             self.query_one(RunPane).focus_content()
 

@@ -1,4 +1,5 @@
-"""What a user must know before anything else: the engine is gone, or the task cannot be read."""
+"""What a user must know before anything else: the engine is gone, the task cannot be read, no image came of
+a build, or a whole trial contradicts a re-verification."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from textual.widgets import Static
 
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.images import failure_words
+from workbench.ui.origin import DIFFERED, differed_words
 from workbench.ui.visible import visible
 
 
@@ -34,6 +37,16 @@ def _content(session: Session, task: TaskView, lost: str) -> Content | None:
         return Content.assemble(_said("The engine has ended", "what you see is how things stood then"), again)
     if task.unreadable:
         return _said("The task cannot be run", task.unreadable, "it is read again when you save")
+    if unbuilt := [image for image in task.images.values() if image.failed and not image.building]:
+        shows = Content.assemble("   ", ("b", "bold $accent"), " shows the build")
+        return Content.assemble(_said("The image was not built", failure_words(unbuilt[0])), shows)
+    if task.differed:
+        event = next(iter(task.differed.values()))
+        more = f" (and {len(task.differed) - 1} more)" if len(task.differed) > 1 else ""
+        return Content.assemble(
+            (f"{DIFFERED.sign} {visible(event.case)}{more}: ", f"bold {DIFFERED.color}"),
+            visible(differed_words(event)),
+        )
     return None
 
 

@@ -15,6 +15,8 @@ from workbench.session import CaseView, Run, TaskView
 from workbench.trials.outcome import PhaseName
 from workbench.ui import words
 from workbench.ui.commands import LIST
+from workbench.ui.origin import DIFFERED, SLOWER, origins, slower_words
+from workbench.ui.progress import expected_seconds, seconds_left
 from workbench.ui.visible import one_line
 
 _BAR = 12
@@ -72,6 +74,8 @@ class CaseList(Vertical):
         self._rows: dict[str, tuple[object, ...]] = {}
         """What each row was made from, to leave alone those that are the same."""
         self._columns: Columns | None = None
+        self._differed: frozenset[str] = frozenset()
+        """The cases whose whole trial came out otherwise than a re-verification."""
 
     def compose(self) -> ComposeResult:
         """The headings, the rows, and what stands there while there are none."""
@@ -111,16 +115,18 @@ class CaseList(Vertical):
         longest = max((Content(one_line(name)).cell_length for name in names), default=0)
         # A blank at either side, and one more for the scrollbar.
         columns = Columns.fit(self.content_size.width - 3, longest)
-        scale = max((words.elapsed(run, now) for view in views if (run := _timed(view))), default=0.0)
+        scale = max((_length(run, now) for view in views if (run := _timed(view))), default=0.0)
+        self._differed = frozenset(task.differed) if task else frozenset()
         if names != list(self._rows) or columns != self._columns:
             self._columns = columns
             self._replace(views, columns, scale)
             return
         for view in views:
-            key = _key(view, scale, now)
+            notes = self._notes(view)
+            key = _key(view, notes, scale, now)
             if self._rows[view.case.name] != key:
                 self._rows[view.case.name] = key
-                rows.replace_option_prompt(view.case.name, _row(view, columns, scale, now))
+                rows.replace_option_prompt(view.case.name, _row(view, notes, columns, scale, now))
 
     def on_resize(self) -> None:
         """Fit the columns again."""
@@ -130,17 +136,31 @@ class CaseList(Vertical):
     def _replace(self, views: list[CaseView], columns: Columns, scale: float) -> None:
         rows = self.query_one(Cases)
         before = self.selected
-        self._rows = {view.case.name: _key(view, scale, self._now) for view in views}
+        self._rows = {view.case.name: _key(view, self._notes(view), scale, self._now) for view in views}
         self.query_one("#case-headings", Static).update(_headings(columns))
         with self.prevent(OptionList.OptionHighlighted):
             rows.set_options(
-                Option(_row(view, columns, scale, self._now), id=view.case.name) for view in views
+                Option(_row(view, self._notes(view), columns, scale, self._now), id=view.case.name)
+                for view in views
             )
             if views:
                 rows.highlighted = 0
                 self.select(before or "")
         if self.selected != before and self.selected:
             self.post_message(self.Selected(self.selected))
+
+    def _notes(self, view: CaseView) -> tuple[words.Mark, ...]:
+        """What else there is to say of how a case stands, in the order of its weight."""
+        run, now = _timed(view), self._now
+        notes = [DIFFERED] if view.case.name in self._differed else []
+        if run:
+            notes += origins(run, now)
+            notes += [SLOWER] if run.slower else []
+            if left := seconds_left(run, now):
+                notes.append(words.Mark("", f"~{words.seconds(left)} left", words.MUTED))
+        if view.current and view.current.state == "queued" and view.decided and not view.stale:
+            notes.append(words.WAITING)
+        return tuple(notes)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say which case is selected now."""
@@ -153,12 +173,18 @@ def _timed(view: CaseView) -> Run | None:
     return view.current if view.current and view.current.state == "running" else view.decided
 
 
-def _key(view: CaseView, scale: float, now: float) -> tuple[object, ...]:
+def _length(run: Run, now: float) -> float:
+    """Seconds that a run took, or is likely to take."""
+    return max(words.elapsed(run, now), expected_seconds(run) if run.state == "running" else 0.0)
+
+
+def _key(view: CaseView, notes: tuple[words.Mark, ...], scale: float, now: float) -> tuple[object, ...]:
     run = view.current
     running = run is not None and run.state == "running"
     return (
         view.case,
         view.stale,
+        notes,
         run and (run.id, run.state, len(run.phases)),
         run and id(run.outcome),
         scale,
@@ -177,7 +203,9 @@ def _headings(columns: Columns) -> Content:
     return Content("  ").join(cells[1:]).stylize(words.MUTED).pad_left(2)
 
 
-def _row(view: CaseView, columns: Columns, scale: float, now: float) -> Content:
+def _row(
+    view: CaseView, notes: tuple[words.Mark, ...], columns: Columns, scale: float, now: float
+) -> Content:
     mark = words.case_mark(view, now)
     run = _timed(view)
     outcome = run.outcome if run else None
@@ -185,7 +213,7 @@ def _row(view: CaseView, columns: Columns, scale: float, now: float) -> Content:
     if columns.must:
         cells.append(_cell(view.case.expect or "–", columns.must, words.MUTED))
     cells.append(_cell(words.reward(outcome.reward) if outcome else "", columns.reward))
-    cells.append(_outcome(view, mark, columns.outcome))
+    cells.append(_outcome(view, mark, notes, columns.outcome))
     if columns.bar:
         cells.append(_bar(run, columns.bar, scale, now) if run else Content.blank(columns.bar))
     took = words.elapsed(run, now) if run else 0.0
@@ -193,27 +221,28 @@ def _row(view: CaseView, columns: Columns, scale: float, now: float) -> Content:
     return Content.assemble((mark.sign, mark.color), " ", Content("  ").join(cells))
 
 
-def _outcome(view: CaseView, mark: words.Mark, width: int) -> Content:
-    """The word for how a case stands, and why, as far as there is room."""
+def _outcome(view: CaseView, mark: words.Mark, notes: tuple[words.Mark, ...], width: int) -> Content:
+    """The word for how a case stands, what else there is to say, and why, as far as there is room."""
     run = view.current
+    room = width - len(mark.word)
+    said = [f" {note.sign} {note.word}".replace("  ", " ") for note in notes]
+    if sum(map(len, said)) > room:
+        said = [f" {note.sign}" if note.sign else "" for note in notes]
+    parts = [(mark.word, mark.color)]
+    parts += [(text, note.color) for text, note in zip(said, notes, strict=True)]
     why = ""
-    if run and run.state == "ended":
-        why = (
-            f"stale: {one_line(view.stale)}"
-            if view.stale
-            else words.reason(run.outcome)
-            if run.outcome
-            else ""
-        )
-    if width < len(mark.word) + _LEAST_WHY:
-        why = ""
-    content = Content.assemble((mark.word, mark.color), (f"  {why}" if why else "", words.MUTED))
+    if run and run.outcome:
+        slower = f"{SLOWER.word}: {slower_words(run.slower)}" if run.slower else ""
+        why = f"stale: {one_line(view.stale)}" if view.stale else slower or words.reason(run.outcome)
+    content = Content.assemble(*parts)
+    if why and width >= content.cell_length + _LEAST_WHY:
+        content = Content.assemble(content, (f"  {why}", words.MUTED))
     content = content.truncate(width, ellipsis=True)
     return content.pad_right(max(0, width - content.cell_length))
 
 
 def _bar(run: Run, width: int, scale: float, now: float) -> Content:
-    """The phases of a run as one bar, on a scale that all rows share."""
+    """The phases of a run as one bar, on a scale that all rows share, and what is expected of it yet."""
     parts: list[tuple[str, str]] = []
     cells = 0
     total = 0.0
@@ -224,6 +253,10 @@ def _bar(run: Run, width: int, scale: float, now: float) -> Content:
             upto = round(width * min(1.0, total / scale))
             parts.append((mark.sign * (upto - cells), mark.color))
             cells = max(cells, upto)
+    if run.state == "running" and scale > 0:
+        upto = round(width * min(1.0, expected_seconds(run) / scale))
+        parts.append(("╌" * (upto - cells), words.MUTED))
+        cells = max(cells, upto)
     return Content.assemble(*parts).pad_right(max(0, width - cells))
 
 

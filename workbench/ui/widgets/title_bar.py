@@ -1,12 +1,17 @@
-"""The lines at the top: which task, where it runs, whether it is watched, and the verdict."""
+"""The lines at the top: which task, on which image, where it runs, what it costs, and the verdict."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from textual.content import Content
 from textual.widget import Widget
 
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.figures import count, memory
+from workbench.ui.images import image_mark, most_urgent
+from workbench.ui.origin import proof_origin
 from workbench.ui.visible import one_line
 
 
@@ -17,16 +22,22 @@ class TitleBar(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts: tuple[Content, ...] = (Content(),) * 5
+        self._parts: tuple[Content, ...] = (Content(),) * 7
 
-    def show(self, session: Session, task: TaskView) -> None:
-        """Show a task as it stands."""
+    def show(self, session: Session, task: TaskView, now: float) -> None:
+        """Show a task as it stands.
+
+        Args:
+            now: Unix seconds, for what lasts and for ages.
+        """
         parts = (
-            _name(task),
+            _name(task, now),
             _provider(session, task),
             _watching(session, task),
             _verdict(task),
+            _origin(task, now),
             _activity(task),
+            _costs(session),
         )
         if parts != self._parts:
             self._parts = parts
@@ -35,13 +46,25 @@ class TitleBar(Widget):
     def render(self) -> Content:
         """The lines for the width there is."""
         width = self.size.width - 2
-        name, provider, watching, verdict, activity = self._parts
+        name, provider, watching, verdict, origin, activity, costs = self._parts
         if self.size.width < self.NARROW:
-            lines = [_spread(name, watching, width), _fit(provider, width), _fit(verdict, width)]
+            proof = _most([verdict, origin], width, "  ")
+            lines = [_spread(name, watching, width), _fit(provider, width), _fit(proof, width)]
         else:
             where = Content.assemble(provider, "   ", watching)
-            lines = [_spread(name, where, width), _spread(verdict, activity, width)]
+            proof = _most([verdict, origin], width - activity.cell_length - 2, "  ")
+            doing = _most([activity, costs], width - proof.cell_length - 2, " · ")
+            lines = [_spread(name, where, width), _spread(proof, doing, width)]
         return Content("\n").join(line.pad_left(1) for line in lines)
+
+
+def _most(parts: Iterable[Content], width: int, between: str) -> Content:
+    """As many parts as there is room for, the first of them in any case."""
+    first, *more = [part for part in parts if part.cell_length] or [Content()]
+    for part in more:
+        longer = Content.assemble(first, (between, words.MUTED), part)
+        first = longer if longer.cell_length <= width else first
+    return first
 
 
 def _spread(left: Content, right: Content, width: int) -> Content:
@@ -55,14 +78,22 @@ def _fit(content: Content, width: int) -> Content:
     return content.truncate(max(0, width), ellipsis=True)
 
 
-def _name(task: TaskView) -> Content:
+def _name(task: TaskView, now: float) -> Content:
+    """What is urgent of the image comes before what may be cut off."""
     name = one_line(task.name)
     directory = one_line(task.path.rstrip("/").rpartition("/")[2])
     parts: list[str | tuple[str, str]] = [(directory, "bold $accent")]
+    image = most_urgent(task.images.values())
+    mark = image_mark(image, now) if image else None
+    urgent = image and (image.building or image.failed)
+    if mark and urgent:
+        parts.append((f" · {mark.sign} {mark.word}", mark.color))
     if name and name != directory:
         parts.append((f" · {name}", words.PLAIN))
     if task.opened and task.opened.image:
         parts.append((f" · {one_line(task.opened.image)}", words.MUTED))
+    if mark and not urgent:
+        parts.append((f" · {mark.word}", words.MUTED))
     return Content.assemble(*parts)
 
 
@@ -88,6 +119,26 @@ def _verdict(task: TaskView) -> Content:
             parts.append((f" {verdict.held}/{verdict.total}", f"bold {mark.color}"))
         parts.append(f"  {one_line(verdict.reason)}")
     return Content.assemble(*parts)
+
+
+def _origin(task: TaskView, now: float) -> Content:
+    said = proof_origin(task, now) if task.verdict else ""
+    return Content.styled(said, words.MUTED)
+
+
+def _costs(session: Session) -> Content:
+    """What is alive of machines and states, with their memory."""
+    costs = None if session.stopped else session.costs
+    said = (
+        [
+            f"{count(len(alive), what)} {memory(sum(one.memory_bytes for one in alive))}"
+            for alive, what in ((costs.machines, "machine"), (costs.states, "state"))
+            if alive
+        ]
+        if costs
+        else []
+    )
+    return Content.styled(", ".join(said), words.MUTED)
 
 
 def _activity(task: TaskView) -> Content:
