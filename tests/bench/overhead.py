@@ -119,7 +119,9 @@ def agent(case: str) -> list[str]:
         return ["--agent", case]
     directory = TASK / "negatives" / case
     script = directory / "solve.sh" if directory.is_dir() else TASK / "negatives" / f"{case}.sh"
-    return ["--agent", SCRIPT_AGENT, "--agent-kwarg", f"scripts={json.dumps([str(script)])}"]
+    kwargs = {"task_dir": str(TASK), "scripts": json.dumps([str(script)])}
+    words = [word for name, value in kwargs.items() for word in ("--agent-kwarg", f"{name}={value}")]
+    return ["--agent", SCRIPT_AGENT, *words]
 
 
 def harbor_run(jobs: Path, *agent: str) -> None:

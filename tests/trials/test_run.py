@@ -22,7 +22,9 @@ def configure(trials: Trials, old: str, new: str) -> None:
 
 
 def script(path: Path, **more: object) -> AgentConfig:
-    return AgentConfig(import_path=IMPORT_PATH, kwargs={"scripts": [str(path)], **more})
+    task = next(parent for parent in path.parents if (parent / "task.toml").exists())
+    kwargs = {"task_dir": str(task), "scripts": [str(path)], **more}
+    return AgentConfig(import_path=IMPORT_PATH, kwargs=kwargs)
 
 
 async def test_the_oracle_passes_and_nop_fails(trials: Trials) -> None:
@@ -165,6 +167,14 @@ async def test_a_wrong_solution_runs_with_the_files_beside_it_and_the_tasks_vari
     assert outcome.kind == "passed"
     result = json.loads((trials.trial_dir / "result.json").read_text())
     assert result["agent_info"] == {"name": "workbench-script", "version": "n", "model_info": None}
+
+
+async def test_what_says_how_a_wrong_solution_is_judged_stays_outside(trials: Trials) -> None:
+    trials.write("negatives/n/solve.sh", "#!/bin/bash\nls /solution\n")
+    trials.write("negatives/n/case.toml", "why = 'x'\n")
+    trials.write("negatives/n/data.txt", "")
+    await trials.run(script(trials.task / "negatives/n/solve.sh"))
+    assert trials.heard.text("agent") == "data.txt\nsolve.sh\n"
 
 
 async def test_a_wrong_solution_in_a_single_file_comes_alone(trials: Trials) -> None:

@@ -17,6 +17,7 @@ def agent_of(case: Case, task: LoadedTask) -> AgentConfig:
     return AgentConfig(
         import_path=IMPORT_PATH,
         kwargs={
+            "task_dir": str(task.path),
             "scripts": [str(script) for script in scripts(task, case)],
             "env": dict(task.config.solution.env),
             "label": case.name,

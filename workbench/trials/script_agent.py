@@ -13,8 +13,11 @@ from harbor.agents.base import BaseAgent
 from harbor.agents.capabilities import AgentCapabilities
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
+from harbor.models.task.file_filter import TaskFileFilter
 from harbor.models.trial.paths import EnvironmentPaths
 from harbor.utils.env import resolve_env_vars
+from harbor.utils.file_selection import select_files
+from harbor.utils.file_staging import selected_directory
 from harbor.utils.scripts import build_execution_command
 
 IMPORT_PATH = "workbench.trials.script_agent:ScriptAgent"
@@ -27,8 +30,10 @@ class ScriptAgent(BaseAgent):
     """Uploads a script, with the files beside it, to /solution and runs it.
 
     Args:
+        task_dir: Host path of the task, whose `.harborignore` files count as they do for the oracle.
         scripts: Host paths, one for each step in order; single-step tasks have one. A script named
-            `solve.sh` brings its directory along, any other comes alone and is named `solve.sh` inside.
+            `solve.sh` brings its directory along, but for `case.toml`, which says how it is judged; any
+            other comes alone and is named `solve.sh` inside.
         env: The task's `[solution] env`; `${VAR}` is resolved on the host.
         label: What the trial calls the agent.
     """
@@ -39,9 +44,15 @@ class ScriptAgent(BaseAgent):
     )
 
     def __init__(
-        self, scripts: list[str], env: dict[str, str] | None = None, label: str = "script", **kwargs: Any
+        self,
+        task_dir: str,
+        scripts: list[str],
+        env: dict[str, str] | None = None,
+        label: str = "script",
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self._filter = TaskFileFilter(task_dir)
         self._scripts = [Path(script) for script in scripts]
         self._env = env or {}
         self._label = label
@@ -67,7 +78,12 @@ class ScriptAgent(BaseAgent):
         paths = EnvironmentPaths.for_os(environment.os)
         solution, log = paths.solution_dir / "solve.sh", paths.agent_dir / LOG_FILE
         if script.name == "solve.sh":
-            await environment.upload_dir(script.parent, str(paths.solution_dir))
+            judged_by = script.with_name("case.toml")
+            selection = select_files(
+                script.parent, exclude=lambda path: path == judged_by or self._filter.is_excluded(path)
+            )
+            with selected_directory(selection) as directory:
+                await environment.upload_dir(directory, str(paths.solution_dir))
         else:
             await environment.exec(f"mkdir -p {paths.solution_dir}", user="root")
             await environment.upload_file(script, str(solution))
