@@ -44,6 +44,11 @@ def trials_dir(state: Path, task: Path) -> Path:
     return task_dir(state, task) / "trials"
 
 
+def records_file(state: Path) -> Path:
+    """The database of receipts and durations."""
+    return state / "receipts.db"
+
+
 def logs_dir(state: Path) -> Path:
     """Where engines log, a file each."""
     return state / "logs"

@@ -7,6 +7,7 @@ import difflib
 import secrets
 import time
 from collections.abc import Coroutine, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from workbench import events as ev
@@ -136,9 +137,9 @@ class OpenedTask:
         """Tell the proof of the task as its receipts have it."""
         async with self._lock:
             await self._read()
-            now = self._now
-            if now is None:
+            if self._now is None:
                 return
+            now = await self._on_images(self._now)
             cases = [known.case for known in self.runs.known.values()]
             keys = {case.name: now.keys_of(case) for case in cases}
             receipt = await self._services.records.describe(
@@ -277,6 +278,18 @@ class OpenedTask:
     @property
     def _is_building(self) -> bool:
         return "build" in self._tasks and not self._tasks["build"].done()
+
+    async def _on_images(self, now: Reading) -> Reading:
+        """The reading on the images that are built already; on none where the files ask for another."""
+        images, loaded = self._services.images, now.loaded
+        if self._services.provider.builds or not images.contexts(loaded):
+            return now
+        try:
+            stale = await images.stale(loaded)
+        except ImageError as error:
+            stale = str(error)
+        key, verifiers = self._services.image_key(loaded), images.verifier_keys(loaded)
+        return replace(now, image_key="" if stale else key, verifier_image_keys=verifiers)
 
     def _build(self) -> bool:
         """Bring the images up to date in the background; whether runs have to wait for that."""

@@ -95,7 +95,9 @@ class Records:
         def work() -> ProofReceipt:
             was = self._receipts.ingredients(task)
             changed = {
-                case: words_for(was[case], of_case) for case, of_case in ingredients.items() if case in was
+                case: words_for(was[case], of_case) or "its image changed"
+                for case, of_case in ingredients.items()
+                if case in was
             }
             return describe(task, name, digest, cases, now, self._receipts, changed)
 

@@ -85,7 +85,9 @@ def _services(
     def tell(message: str) -> None:
         emit(ev.Notice(level="warning", message=message))
 
-    records = Records(state / "receipts.db", tell, provider.chosen.name, provider.version, settings.threshold)
+    records = Records(
+        places.records_file(state), tell, provider.chosen.name, provider.version, settings.threshold
+    )
     images = Images(places.cache_dir() / "images", emit, settings.builder, provider.image_prefix)
     runner = Runner(concurrency or slots_here(), CONFIRMING)
     states = StateTree(settings.states)

@@ -99,6 +99,15 @@ class History:
             if len(before[phase, step]) >= ENOUGH and now > _limit(before[phase, step])
         )
 
+    def tasks(self) -> list[str]:
+        """The directories of all tasks of which there are durations, sorted.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        rows = self._database.read(lambda connection: connection.execute(_TASKS).fetchall())
+        return [task for (task,) in rows]
+
     def stats(self, task: str) -> tuple[PhaseStats, ...]:
         """The durations of a task's phases, by case, in the order in which phases happen.
 
@@ -180,6 +189,7 @@ _COLUMNS = "task, case_name, provider, machine, whole, sound"
 _SAME = "task = ? AND case_name = ? AND provider = ? AND machine = ? AND whole = ? AND sound = ?"
 _INSERT = f"INSERT INTO runs ({_COLUMNS}, kind, at, phases) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECENT = f"SELECT phases FROM runs WHERE {_SAME} ORDER BY id DESC LIMIT {RECENT}"
+_TASKS = "SELECT DISTINCT task FROM runs ORDER BY task"
 _STATS = """
     SELECT case_name, provider, machine, whole, sound, phases FROM runs
     WHERE task = ? ORDER BY case_name, provider, machine, whole DESC, sound DESC, id

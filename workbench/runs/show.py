@@ -12,6 +12,7 @@ from rich.table import Table
 
 from workbench.console import plain
 from workbench.runs.kept import Trial, forget, kept, to_forget
+from workbench.runs.records import with_receipts
 
 
 def _line(out: Console, text: str) -> None:
@@ -58,7 +59,9 @@ def prune(out: Console, state: Path, task: Path | None, keep: int, *, dry_run: b
     Returns:
         Whether all that was to go is gone.
     """
-    doomed = [trial for one in kept(state, task) for trial in to_forget(one.trials, keep)]
+    tasks = kept(state, task)
+    doomed = [trial for one in tasks for trial in to_forget(one.trials, keep)]
+    spoken_of = with_receipts(state, (one.task for one in tasks))
     freed, failed = 0, 0
     for trial in doomed:
         try:
@@ -69,7 +72,8 @@ def prune(out: Console, state: Path, task: Path | None, keep: int, *, dry_run: b
             _line(out, f"{trial.path}: cannot be removed: {error.strerror}")
             continue
         freed += trial.size
-        _line(out, f"{'would remove' if dry_run else 'removed'} {trial.path}")
+        outlived = f"; the receipt of {trial.case} stays" if str(trial.path) in spoken_of else ""
+        _line(out, f"{'would remove' if dry_run else 'removed'} {trial.path}{outlived}")
     went = len(doomed) - failed
     _line(out, f"{went} runs, {decimal(freed)}, {'would be' if dry_run else 'were'} removed")
     return failed == 0
