@@ -110,21 +110,17 @@ MAIN = Offer(
             "run.cancel", "x", "cancel", "Cancel", "Cancel what the selected case runs or waits for.", True
         ),
         Command("run.cancel-all", "X", "cancel_all", "Cancel all", "Cancel everything that runs or waits."),
-        Command(
-            "shell.case", "s", "shell", "Shell", "Open a shell on what the selected case left.", True
-        ),
-        Command(
-            "shell.image", "S", "shell(True)", "Shell on the image", "Open a shell on the task's image."
-        ),
+        Command("shell.case", "s", "shell", "Shell", "Open a shell on what the selected case left.", True),
+        Command("shell.image", "S", "shell(True)", "Shell on the image", "Open a shell on the task's image."),
         Command("watch.toggle", "p", "toggle_watching", "Pause", "Pause or resume watching the files.", True),
         Command(
             "case.deciding", "d", "deciding", "Deciding case", "Go to the case that decides the verdict."
         ),
         Command(
-            "run.older", "comma", "older", "Older run", "Show the run of this case before the shown one."
+            "run.older", "comma,H", "older", "Older run", "Show the run of this case before the shown one."
         ),
         Command(
-            "run.newer", "full_stop", "newer", "Newer run", "Show the run of this case after the shown one."
+            "run.newer", "full_stop,L", "newer", "Newer run", "Show the run of this case after the shown one."
         ),
         Command("pane.cases", "1", "focus_pane('cases')", "Go to cases", "Go to the cases."),
         Command("pane.problems", "2", "focus_pane('problems')", "Go to problems", "Go to the problems."),
@@ -147,8 +143,37 @@ LIST = Offer(
         Command("list.down", "down,j", "cursor_down", "Down", "Go to the next line."),
         Command("list.up", "up,k", "cursor_up", "Up", "Go to the line before."),
         Command("list.choose", "enter", "select", "Choose", "Go on to what the line stands for."),
+        Command("list.page-down", "pagedown", "page_down", "Page down", "Go a page down."),
+        Command("list.page-up", "pageup", "page_up", "Page up", "Go a page up."),
         Command("list.first", "home,g", "first", "First", "Go to the first line."),
         Command("list.last", "end,G", "last", "Last", "Go to the last line."),
+    ),
+)
+
+TRAJECTORY = Offer(
+    "Trajectory",
+    (
+        Command("trajectory.next", "down,j,l", "cursor_down", "Next step", "Show the next step."),
+        Command("trajectory.previous", "up,k,h", "cursor_up", "Previous step", "Show the step before."),
+        Command("trajectory.first", "home,g", "first", "First step", "Show the first step."),
+        Command("trajectory.last", "end,G", "last", "Last step", "Show the last step."),
+        Command("trajectory.page-down", "pagedown", "page_down", "Page down", "Go on by a page of steps."),
+        Command("trajectory.page-up", "pageup", "page_up", "Page up", "Go back by a page of steps."),
+        Command(
+            "trajectory.read",
+            "enter",
+            "select",
+            "Read the step",
+            "Go to the step's text, to scroll and search it.",
+        ),
+        Command(
+            "trajectory.filter",
+            "slash",
+            "filter",
+            "Filter steps",
+            "Show only steps that say something.",
+            True,
+        ),
     ),
 )
 

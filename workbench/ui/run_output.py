@@ -13,18 +13,26 @@ _AT_ONCE = 512 * 1024
 
 
 class RunOutput:
-    """What a run printed from one source, taken from the session as it grows there."""
+    """What a run printed from one source, taken from the session as it grows there.
+
+    Attributes:
+        seen: Pieces of the run's output looked at so far, of any source.
+        complete: Whether no piece is missing. A run of an earlier session has none here at all.
+    """
 
     def __init__(self, run: Run, source: OutputSource) -> None:
         self.run = run
         self.lines = LiveLines()
-        self._source = source
         self.seen = 0
+        self.complete = not run.recalled
+        self._source = source
 
     def take(self) -> bool:
         """Take in what is new; False when there is more than one go of it."""
         run = self.run
-        self.seen = max(self.seen, run.output_seen - len(run.output))
+        first_kept = run.output_seen - len(run.output)
+        if first_kept > self.seen:
+            self.seen, self.complete = first_kept, False
         taken = 0
         # Counted from the end: that is where the new ones are, and where a deque is quick.
         new = run.output_seen - self.seen

@@ -43,14 +43,18 @@ class LogPane(Vertical):
         """The output."""
         return self.query_one(LogView)
 
-    def show(self, lines: Lines | None, *, silence: Content, follow: bool = False) -> None:
+    def show(
+        self, lines: Lines | None, *, silence: Content, follow: bool = False, live: bool = False
+    ) -> None:
         """Show lines, or with None or no lines a word.
 
         Args:
             silence: The word.
             follow: Whether to begin at the end.
+            live: Whether more may come.
         """
         view = self.log_view
+        view.live = live
         if lines is not None and lines is not view.lines:
             view.follow = follow
             view.show(lines)

@@ -53,6 +53,8 @@ class LogView(ScrollView, can_focus=True):
 
     def __init__(self, identifier: str) -> None:
         super().__init__(id=identifier)
+        self.live = False
+        """Whether more lines may come."""
         self._lines: Lines = LiveLines()
         self._rows = Rows(self._lines, None)
         self._known = 0
@@ -83,7 +85,7 @@ class LogView(ScrollView, can_focus=True):
         if self._search:
             at = self._search.found.index(self._match) + 1 if self._match in self._search.found else 0
             words.append(f"match {at} of {len(self._search.found)}")
-        words += ["following"] if self.follow else []
+        words += ["following"] if self.follow and self.live else []
         return " · ".join(words)
 
     def show(self, lines: Lines) -> None:

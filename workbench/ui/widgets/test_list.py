@@ -49,13 +49,6 @@ class TestList(OptionList):
         self.highlighted = 1
 
 
-def label(run: Run | None) -> str:
-    """The tab's label, with the number that matters."""
-    tests = run.outcome.tests if run and run.outcome else ()
-    bad = sum(test.status in ("failed", "error") for test in tests)
-    return f"tests {bad} ✗" if bad else f"tests {len(tests)} ✓" if tests else "tests"
-
-
 def _silence(run: Run | None) -> str:
     if run is None or run.state != "ended":
         return "The tests are listed when the verifier has ended."

@@ -1,0 +1,219 @@
+"""The images that are built for the task: their steps, what each cost, and what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.session import ImageStep, ImageView, TaskView
+from workbench.ui import words
+from workbench.ui.commands import LIST
+from workbench.ui.images import (
+    dockerfile,
+    failing_step,
+    failure_words,
+    image_mark,
+    most_urgent,
+    running_step,
+    step_mark,
+)
+from workbench.ui.lines import LiveLines
+from workbench.ui.visible import one_line
+from workbench.ui.widgets.log_pane import LogPane
+
+_WORD = 10
+
+
+@dataclass(frozen=True)
+class _Row:
+    id: str
+    image: ImageView
+    step: ImageStep | None
+    """None for the row of the image itself."""
+    prompt: Content
+
+
+class Steps(OptionList):
+    """Images, each over the steps of its newest build."""
+
+    OFFER = LIST
+    BINDINGS = LIST.bindings()
+
+
+class ImagesScreen(ModalScreen[None]):
+    """An overlay that shows builds live."""
+
+    CSS_PATH = "images.tcss"
+    BINDINGS = [  # noqa: RUF012
+        Binding("escape,b", "dismiss", "Close", id="images.close", tooltip="Close the builds."),
+    ]
+
+    def __init__(self, task: TaskView, clock: Callable[[], float]) -> None:
+        """
+        Args:
+            clock: Tells Unix seconds.
+        """
+        super().__init__()
+        self._view = task
+        self._clock = clock
+        self._rows: dict[str, _Row] = {}
+        self._live = ""
+        """The row that something happens in, or that failed."""
+        self._source: object = None
+        """Whose output is shown."""
+        self._lines = LiveLines()
+        self._seen = 0
+
+    def compose(self) -> ComposeResult:
+        """The steps over the output of the selected one."""
+        with Vertical(id="images"):
+            yield Static(id="images-none")
+            yield Steps(id="image-steps")
+            yield Static(id="image-why")
+            yield LogPane("image-output")
+
+    def on_mount(self) -> None:
+        """Begin at what happens."""
+        self.query_one("#images").border_title = "Images"
+        self.query_one("#images").border_subtitle = "escape closes"
+        self.refresh_views()
+        self.query_one(Steps).focus()
+
+    def refresh_views(self) -> None:
+        """Show the builds as they stand."""
+        rows = {row.id: row for row in self._make_rows()}
+        steps = self.query_one(Steps)
+        self.query_one("#images").set_class(not rows, "-none")
+        self.query_one("#images-none", Static).update(self._none())
+        highlighted = steps.highlighted_option
+        selected = highlighted.id if highlighted and highlighted.id else ""
+        follows = selected == self._live
+        self._live = self._find_live()
+        with self.prevent(OptionList.OptionHighlighted):
+            if list(rows) != list(self._rows):
+                steps.set_options(Option(row.prompt, id=row.id) for row in rows.values())
+            else:
+                for row in rows.values():
+                    if row.prompt != self._rows[row.id].prompt:
+                        steps.replace_option_prompt(row.id, row.prompt)
+            wanted = self._live if follows or selected not in rows else selected
+            if wanted in rows:
+                steps.highlighted = list(rows).index(wanted)
+        self._rows = rows
+        self._show_output()
+
+    def _make_rows(self) -> Iterator[_Row]:
+        now = self._clock()
+        for image in self._view.images.values():
+            mark = image_mark(image, now)
+            yield _Row(image.directory, image, None, _image_line(image, mark))
+            for number, step in image.steps.items():
+                prompt = _step_line(step, number, step_mark(image, step, now))
+                yield _Row(f"{image.directory}#{number}", image, step, prompt)
+
+    def _find_live(self) -> str:
+        image = most_urgent(self._view.images.values())
+        if image is None:
+            return ""
+        step = failing_step(image) or running_step(image)
+        return next(
+            (f"{image.directory}#{number}" for number, other in image.steps.items() if other is step),
+            image.directory,
+        )
+
+    def _none(self) -> Content:
+        image = self._view.opened.image if self._view.opened else ""
+        if not image:
+            return Content.styled("The task has not been read yet.", words.MUTED)
+        return Content.assemble(
+            "Nothing is built for this task: its machines boot ",
+            (one_line(image), "bold"),
+            ".\n\nWith a Dockerfile in environment/ and no docker_image in task.toml, "
+            "the image is built here, and again whenever you save below environment/.",
+        )
+
+    @on(OptionList.OptionHighlighted)
+    def _selected(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._show_output()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.query_one(LogPane).log_view.focus()
+
+    def _show_output(self) -> None:
+        option = self.query_one(Steps).highlighted_option
+        row = self._rows.get(option.id or "") if option else None
+        pane = self.query_one(LogPane)
+        why = _why(row.image) if row else Content()
+        self.query_one("#image-why", Static).update(why)
+        if row is None or row.step is None:
+            self._source = None
+            pane.show(None, silence=_facts(row.image) if row else Content())
+            return
+        if row.step is not self._source:
+            self._source, self._lines, self._seen = row.step, LiveLines(), 0
+        step, before = row.step, self._seen
+        new = min(step.output_seen - self._seen, len(step.output))
+        for text in list(islice(reversed(step.output), new))[::-1]:
+            self._lines.append(text)
+        self._seen = step.output_seen
+        lasting = step.done is None and row.image.building
+        silence = "It has printed nothing so far." if lasting else "It printed nothing."
+        pane.show(self._lines, silence=Content.styled(silence, words.MUTED), follow=True)
+        if self._seen != before:
+            pane.log_view.grown()
+
+
+def _image_line(image: ImageView, mark: words.Mark) -> Content:
+    newest = image.newest
+    took = f" in {words.seconds(image.ready.seconds)}" if image.ready and image.ready.seconds else ""
+    by = f" by {one_line(newest.builder)}" if newest else ""
+    same = ", with the same content as before" if image.ready and image.ready.same else ""
+    said = "" if image.building or image.failed else f"{took}{by}{same}"
+    return Content.assemble(
+        (f"{mark.sign} ", mark.color),
+        (dockerfile(image), "bold"),
+        (f"  {mark.word}", mark.color),
+        (said or by, words.MUTED),
+    )
+
+
+def _step_line(step: ImageStep, number: int, mark: words.Mark) -> Content:
+    line = f":{step.started.line}" if step.started.line else ""
+    return Content.assemble(
+        (f"  {mark.sign} {mark.word:>{_WORD}}", mark.color),
+        (f"  {number:>2} {line:<4} ", words.MUTED),
+        one_line(step.started.text),
+    )
+
+
+def _why(image: ImageView) -> Content:
+    """Why the newest build gave none, or why it was made."""
+    if image.failed:
+        return Content.assemble(("✗ ", words.BAD), one_line(failure_words(image)))
+    if image.newest and image.newest.why:
+        meanwhile = "; the image before serves meanwhile" if image.building and image.ready else ""
+        return Content.styled(f"built because {one_line(image.newest.why)}{meanwhile}", words.MUTED)
+    return Content()
+
+
+def _facts(image: ImageView) -> Content:
+    ready = image.ready
+    if ready is None:
+        return Content.styled("No image has been built from this directory yet.", words.MUTED)
+    facts = (("built from", ready.key), ("holds", ready.result), ("archive", ready.archive))
+    return Content("\n").join(
+        Content.assemble((f"{name:<12}", words.MUTED), one_line(value)) for name, value in facts
+    )

@@ -1,0 +1,108 @@
+"""What the verifier or the agent's script printed, live while it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual import work
+from textual.app import ComposeResult
+from textual.content import Content
+
+from workbench.events import OutputSource
+from workbench.session import Run
+from workbench.ui.lines import FileLines, Lines
+from workbench.ui.run_output import RunOutput
+from workbench.ui.slices import in_slices
+from workbench.ui.tabs.tab import RunTab, Shown
+from workbench.ui.trial_files import output_file
+from workbench.ui.widgets.log_pane import LogPane
+from workbench.ui.widgets.log_view import LogView
+
+
+class OutputTab(RunTab):
+    """Output of one source."""
+
+    def __init__(self, source: OutputSource) -> None:
+        super().__init__()
+        self._source = source
+        self._output: RunOutput | None = None
+        self._file: FileLines | None = None
+
+    def compose(self) -> ComposeResult:
+        """The output."""
+        yield LogPane(f"{self._source}-output")
+
+    @property
+    def state(self) -> str:
+        """How many lines, and how they are looked at."""
+        view = self.query_one(LogView)
+        return view.state if view.lines else ""
+
+    @property
+    def lines(self) -> Lines | None:
+        """What is shown."""
+        return self._file or (self._output.lines if self._output else None)
+
+    def show(self, shown: Shown) -> None:
+        """Show what the run has printed so far."""
+        pane, run = self.query_one(LogPane), shown.run
+        if self._output is None or self._output.run is not run:
+            self._forget()
+            self._output = RunOutput(run, self._source) if run else None
+        if run is None or self._output is None:
+            pane.show(None, silence=_silence(self._source, run))
+            return
+        before = self._output.seen
+        if not self._output.take():
+            self.call_later(self._show_rest, shown)
+        if run.state == "ended" and self._file is None and not self._output.complete:
+            self._read_file(run)
+        pane.show(
+            self.lines, silence=_silence(self._source, run), follow=run.state != "ended", live=not shown.ended
+        )
+        if self._output.seen != before:
+            pane.log_view.grown()
+
+    def _show_rest(self, shown: Shown) -> None:
+        if self.is_attached and self._output and self._output.run is shown.run:
+            self.show(shown)
+
+    @work(exclusive=True)
+    async def _read_file(self, run: Run) -> None:
+        """Show what the trial directory kept, where the stream did not bring all of it."""
+        path = output_file(Path(run.trial_dir), self._source)
+        if path is None:
+            return
+        lines = FileLines(path)
+        await in_slices(lines.scan())
+        if self._output and self._output.run is run and len(lines):
+            self._file = lines
+            self.query_one(LogPane).show(lines, silence=Content())
+        else:
+            lines.close()
+
+    def _forget(self) -> None:
+        if self._file:
+            self._file.close()
+        self._file = None
+
+    def on_unmount(self) -> None:
+        """Let go of the file."""
+        self._forget()
+
+
+def _silence(source: str, run: Run | None) -> Content:
+    """What stands where output will be."""
+    if run is None:
+        return Content.from_markup(
+            "Nothing to show yet.\n\n"
+            "Press [bold $accent]r[/] to run this case, [bold $accent]a[/] to run all."
+        )
+    if run.state == "queued":
+        return Content("It waits for its turn.")
+    if run.state == "ended":
+        return Content(f"The {source} printed nothing.")
+    if run.phase and run.phase.name == source:
+        return Content(f"The {source} has printed nothing so far.")
+    phase = run.phase.name if run.phase else "starting"
+    return Content(f"The {source} prints nothing now: this is the {phase} phase.")

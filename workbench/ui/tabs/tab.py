@@ -1,0 +1,38 @@
+"""What every tab of the run pane is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.containers import Vertical
+
+from workbench.session import CaseView, Run, TaskView
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the run pane shows."""
+
+    task: TaskView
+    case: CaseView | None
+    run: Run | None
+    now: float
+    """Unix seconds, for what lasts."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is a run that is over."""
+        return self.run is not None and self.run.state == "ended"
+
+
+class RunTab(Vertical):
+    """The content of a tab."""
+
+    @property
+    def state(self) -> str:
+        """A few words for the pane's foot."""
+        return ""
+
+    def show(self, shown: Shown) -> None:
+        """Show a run as it stands. Called at every change while the tab is the one in sight."""
+        raise NotImplementedError

@@ -1,0 +1,164 @@
+"""Where things are in a trial directory, which is Harbor's, and how to read them without harm.
+
+What is in there came out of a machine: it may be huge, or a link to somewhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from workbench.events import OutputSource
+
+_NAMES: dict[OutputSource, tuple[str, ...]] = {
+    "verifier": ("verifier/test-stdout.txt",),
+    "agent": ("agent/oracle.txt",),
+    "environment": (),
+}
+_READ_LIMIT = 1024 * 1024
+FILES_LIMIT = 5000
+"""Files listed of one trial."""
+
+type FileKind = Literal["text", "image", "binary", "link", "directory", "missing"]
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"RIFF", "RIFF media"),
+    (b"BM", "BMP image"),
+    (b"\x7fELF", "ELF program"),
+    (b"PK\x03\x04", "zip archive"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"(\xb5/\xfd", "zstd archive"),
+    (b"SQLite format 3", "SQLite database"),
+    (b"%PDF", "PDF document"),
+)
+
+
+@dataclass(frozen=True)
+class TrialFile:
+    """One file of a trial directory."""
+
+    path: str
+    """Relative to the trial directory."""
+    size: int
+    """Bytes."""
+    kind: FileKind
+    what: str = ""
+    """What it is, where it is no text: "PNG image", or where a link leads."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """An artifact that was declared, as the manifest tells what became of it."""
+
+    source: str
+    destination: str
+    status: str
+    """`ok`, `failed`, `empty` or `skipped`."""
+
+
+def roots(trial: Path) -> list[tuple[str, Path]]:
+    """The step names and directories of a trial; one step without a name where it has no steps."""
+    steps = trial / "steps"
+    if steps.is_dir() and not steps.is_symlink():
+        found = [
+            (path.name, path) for path in sorted(steps.iterdir()) if path.is_dir() and not path.is_symlink()
+        ]
+        if found:
+            return found
+    return [("", trial)]
+
+
+def output_file(trial: Path, source: OutputSource) -> Path | None:
+    """The file that holds what a source printed; None where there is none, or several."""
+    found = [root / name for _, root in roots(trial) for name in _NAMES[source] if is_plain(root / name)]
+    return found[0] if len(found) == 1 else None
+
+
+def is_plain(path: Path) -> bool:
+    """Whether this is a file, and no link to one."""
+    return path.is_file() and not path.is_symlink()
+
+
+def read(path: Path, limit: int = _READ_LIMIT) -> str:
+    """The end of a text file, at most `limit` bytes; empty when it cannot be read."""
+    try:
+        if not is_plain(path):
+            return ""
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - limit))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def trajectory_file(trial: Path, step: str = "") -> Path | None:
+    """The ATIF trajectory of a trial or of one of its steps."""
+    for name, root in roots(trial):
+        path = root / "agent" / "trajectory.json"
+        if (name == step or not step) and is_plain(path):
+            return path
+    return None
+
+
+def artifacts(trial: Path) -> list[Artifact]:
+    """What became of the declared artifacts, from Harbor's manifests."""
+    found: list[Artifact] = []
+    for _, root in roots(trial):
+        try:
+            entries = json.loads(read(root / "artifacts" / "manifest.json") or "[]")
+        except ValueError:
+            continue
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict):
+                told = (str(entry.get(key, "")) for key in ("source", "destination", "status"))
+                found.append(Artifact(*told))
+    return found
+
+
+def files(trial: Path) -> list[TrialFile]:
+    """The files of a trial directory by path, at most `FILES_LIMIT`."""
+    found: list[TrialFile] = []
+    for path in _walk(trial):
+        found.append(_file(trial, path))
+        if len(found) >= FILES_LIMIT:
+            break
+    return sorted(found, key=lambda file: file.path)
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path))
+        else:
+            yield Path(entry.path)
+
+
+def _file(trial: Path, path: Path) -> TrialFile:
+    name = str(path.relative_to(trial))
+    try:
+        if path.is_symlink():
+            return TrialFile(name, 0, "link", os.readlink(path))
+        size = path.lstat().st_size
+        if not path.is_file():
+            return TrialFile(name, size, "binary", "neither file nor directory")
+        with path.open("rb") as file:
+            start = file.read(8192)
+    except OSError as error:
+        return TrialFile(name, 0, "missing", error.strerror or "cannot be read")
+    what = next((what for magic, what in _MAGIC if start.startswith(magic)), "")
+    if what:
+        return TrialFile(name, size, "image" if "image" in what else "binary", what)
+    if b"\0" in start:
+        return TrialFile(name, size, "binary", "binary data")
+    return TrialFile(name, size, "text")
