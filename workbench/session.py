@@ -189,6 +189,14 @@ class Session:
         """The view of the task at `path`, made when it is first heard of."""
         return self.tasks.setdefault(path, TaskView(path))
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything runs or is being built."""
+        running = any(run.state == "running" for run in self.runs.values())
+        return running or any(
+            image.building for task in self.tasks.values() for image in task.images.values()
+        )
+
     def apply(self, event: ev.Event) -> None:
         """Take one event in. Events about runs or cases that were never announced are let go."""
         match event:

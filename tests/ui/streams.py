@@ -11,7 +11,7 @@ from workbench.cases.case import Case
 from workbench.proof.verdict import Verdict, VerdictKind
 from workbench.task.problem import Problem
 from workbench.trials.outcome import Outcome, PhaseName, Test
-from workbench.wishes import Wish
+from workbench.wishes import LookAt, Wish
 
 TASK = "/home/author/tasks/slugify"
 START = 1_760_000_000.0
@@ -29,12 +29,14 @@ class RecordedSource:
     """Plays events, then waits for more until it is told to end.
 
     Attributes:
-        sent: Every wish so far.
+        sent: Every wish so far, but for those in `looks`.
+        looks: The cases that were looked at for a while. When that is told depends on time.
         starts: How often an engine was started.
     """
 
     def __init__(self, events: Iterable[ev.Event] = (), *, fails: str = "") -> None:
         self.sent: list[Wish] = []
+        self.looks: list[str] = []
         self.starts = 0
         self.stopped = False
         self._fails = fails
@@ -73,7 +75,10 @@ class RecordedSource:
             yield event_or_end
 
     async def send(self, wish: Wish) -> None:
-        self.sent.append(wish)
+        if isinstance(wish, LookAt):
+            self.looks.append(wish.case)
+        else:
+            self.sent.append(wish)
 
     async def stop(self) -> None:
         self.stopped = True

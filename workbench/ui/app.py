@@ -186,7 +186,7 @@ class WorkbenchApp(App[None]):
     def _draw(self) -> None:
         self._due = False
         self._drawn = time.monotonic()
-        if any(run.state == "running" for run in self.session.runs.values()):
+        if self.session.busy:
             self._ticking.resume()
         else:
             self._ticking.pause()

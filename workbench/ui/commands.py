@@ -112,6 +112,8 @@ MAIN = Offer(
         Command("run.cancel-all", "X", "cancel_all", "Cancel all", "Cancel everything that runs or waits."),
         Command("shell.case", "s", "shell", "Shell", "Open a shell on what the selected case left.", True),
         Command("shell.image", "S", "shell(True)", "Shell on the image", "Open a shell on the task's image."),
+        Command("images", "b", "images", "Builds", "Show the images that are built, step by step."),
+        Command("costs", "m", "costs", "Costs", "Show what machines and states take of memory and CPU."),
         Command("watch.toggle", "p", "toggle_watching", "Pause", "Pause or resume watching the files.", True),
         Command(
             "case.deciding", "d", "deciding", "Deciding case", "Go to the case that decides the verdict."

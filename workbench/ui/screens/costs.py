@@ -8,19 +8,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.events import MachineCost
 from workbench.session import Session
 from workbench.ui import words
 from workbench.ui.figures import count, memory
+from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 
 _NAME, _STANDS, _FIGURE = 26, 34, 12
 
 
-class CostsScreen(ModalScreen[None]):
+class CostsScreen(LiveScreen):
     """An overlay with a line for each."""
 
     CSS_PATH = "costs.tcss"

@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -28,6 +27,7 @@ from workbench.ui.images import (
     step_mark,
 )
 from workbench.ui.lines import LiveLines
+from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.log_pane import LogPane
 
@@ -50,7 +50,7 @@ class Steps(OptionList):
     BINDINGS = LIST.bindings()
 
 
-class ImagesScreen(ModalScreen[None]):
+class ImagesScreen(LiveScreen):
     """An overlay that shows builds live."""
 
     CSS_PATH = "images.tcss"

@@ -9,12 +9,14 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench import wishes
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui.commands import MAIN
 from workbench.ui.messages import Wished
+from workbench.ui.screens.live import LiveScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.tabs.tab import Shown
 from workbench.ui.widgets.banner import Banner
@@ -23,6 +25,9 @@ from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.problem_list import ProblemList
 from workbench.ui.widgets.run_pane import RunPane
 from workbench.ui.widgets.title_bar import TitleBar
+
+_LOOK_SECONDS = 0.3
+"""How long the user stays at a case before the engine hears of it."""
 
 
 class MainScreen(Screen[None]):
@@ -55,6 +60,7 @@ class MainScreen(Screen[None]):
         self._clock = clock
         self._shell = shell
         self._lost = ""
+        self._looking: Timer | None = None
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
 
@@ -106,6 +112,8 @@ class MainScreen(Screen[None]):
         self.query_one("#left ProblemList", ProblemList).show(view.problems)
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
+        if isinstance(above := self.app.screen, LiveScreen) and above.is_mounted:
+            above.refresh_views()
 
     def _hint(self) -> Content:
         if self._session.engine is None:
@@ -115,10 +123,17 @@ class MainScreen(Screen[None]):
         return Content("This task has no cases yet.")
 
     def on_case_list_selected(self) -> None:
-        """Show the newest run of another case."""
+        """Show the newest run of another case, and let its runs go first once the user stays there."""
         self._run = ""
+        if self._looking:
+            self._looking.stop()
+        self._looking = self.set_timer(_LOOK_SECONDS, self._look)
         self._show_run()
         self.refresh_bindings()
+
+    def _look(self) -> None:
+        if case := self.case:
+            self._wish(wishes.LookAt(task=self._path, case=case.case.name))
 
     def _show_run(self) -> None:
         self.query_one(RunPane).show(Shown(self.view, self.case, self.run_shown, self._clock()))
@@ -137,8 +152,11 @@ class MainScreen(Screen[None]):
         self.post_message(Wished(wish))
 
     def action_run_case(self) -> None:
-        """Run the selected case."""
-        if case := self.case:
+        """Run the selected case; what was tried in a shell is tried again there."""
+        case = self.case
+        if case and case.case.kind == "shell":
+            self.query_one(TaskShells).action_try_here()
+        elif case:
             self._run = ""
             self._wish(wishes.Replay(task=self._path, cases=(case.case.name,)))
 
@@ -200,8 +218,23 @@ class MainScreen(Screen[None]):
     def action_shell(self, on_image: bool = False) -> None:
         """Open another shell, on what the selected case left or on the image."""
         case = self.case
+        if case and case.case.kind == "shell" and not on_image:
+            self.app.notify("Only what a case left can be stood on. S opens a shell on the image.")
+            return
         self.query_one(TaskShells).ask("" if on_image or case is None else case.case.name)
         self.add_class("-shell")
+
+    def action_images(self) -> None:
+        """Show the images that are built for the task."""
+        from workbench.ui.screens.images import ImagesScreen
+
+        self.app.push_screen(ImagesScreen(self.view, self._clock))
+
+    def action_costs(self) -> None:
+        """Show what machines and states cost."""
+        from workbench.ui.screens.costs import CostsScreen
+
+        self.app.push_screen(CostsScreen(self._session))
 
     @on(TaskShells.Left)
     def _shells_left(self) -> None:
