@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -36,8 +37,11 @@ def test_slugify_holds_and_its_stream_has_every_reward(tmp_path: Path) -> None:
 
 
 def test_a_directory_of_tasks_says_of_each_what_is_wrong_with_it(tmp_path: Path) -> None:
-    junit = tmp_path / "junit.xml"
-    done = tasks.check(tmp_path, SAMPLES, "--junit", junit)
+    junit, every = tmp_path / "junit.xml", tmp_path / "tasks"
+    for sample in SAMPLES.iterdir():
+        if not list(sample.rglob("Dockerfile")):  # those need a builder and the network
+            shutil.copytree(sample, every / sample.name)
+    done = tasks.check(tmp_path, every, "--junit", junit)
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     verdicts = dict(re.findall(r"^samples/(.*): ([A-Z ]+)  ", "\n".join(lines[lines.index("", -8) :]), re.M))

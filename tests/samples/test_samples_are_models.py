@@ -16,6 +16,11 @@ from workbench.task.load import LoadedTask, load
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_tasks").glob("*/"))
 
+BUILDS = {
+    "prices": {"environment/Dockerfile"},
+    "readings": {"environment/Dockerfile", "tests/Dockerfile"},
+}
+
 samples = pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 
 
@@ -37,6 +42,8 @@ def test_there_is_one_for_each_thing_to_show() -> None:
         "broken-oracle",
         "cannot-fail",
         "multi-step",
+        "prices",
+        "readings",
         "separate-verifier",
         "several-rewards",
         "slugify",
@@ -44,10 +51,12 @@ def test_there_is_one_for_each_thing_to_show() -> None:
 
 
 @samples
-def test_it_runs_on_any_machine(sample: Path) -> None:
+def test_it_runs_on_any_machine_but_for_those_that_show_builds(sample: Path) -> None:
     task = loaded(sample)
-    assert (task.image, task.network) == ("python:3.12-slim", "no-network")
-    assert not list(sample.rglob("Dockerfile"))
+    builds = {path.relative_to(sample).as_posix() for path in sample.rglob("Dockerfile")}
+    assert builds == BUILDS.get(sample.name, set())
+    assert task.image == ("environment/Dockerfile" if builds else "python:3.12-slim")
+    assert task.network == "no-network"
     assert task.name == f"samples/{sample.name}"
 
 
