@@ -48,8 +48,9 @@ def test_the_terminal_face_loads_no_machinery() -> None:
     assert loaded(MACHINERY, "workbench.ui") == "[]"
 
 
-def test_the_headless_face_loads_no_machinery_and_no_textual() -> None:
-    assert loaded((*MACHINERY, "textual"), "workbench.check") == "[]"
+def test_the_headless_commands_load_no_machinery_and_no_textual() -> None:
+    for room in ("check", "runs", "commands"):
+        assert loaded((*MACHINERY, "textual"), f"workbench.{room}") == "[]"
 
 
 @pytest.mark.parametrize("room", ["task", "images", "machines", "trials", "cases", "proof", "engine"])

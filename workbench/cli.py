@@ -186,6 +186,40 @@ def _stats(out: Console, state: Path, task_dir: Path | None, as_json: bool) -> N
 
 
 @commands.command()
+@click.option("--prune", is_flag=True, help="Remove the least recently used that nothing uses.")
+@click.option(
+    "--keep",
+    type=click.FloatRange(0),
+    metavar="GIB",
+    help="With --prune: how much may stay; by default 20.",
+)
+@click.option("--dry-run", is_flag=True, help="With --prune: say what would go, and leave it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def images(prune: bool, keep: float | None, dry_run: bool, as_json: bool) -> None:
+    """List the images that were built or unpacked and are kept, or prune them."""
+    from workbench import places
+    from workbench.commands import images
+    from workbench.console import console
+    from workbench.images.errors import ImageError
+
+    if (dry_run or keep is not None) and not prune:
+        raise click.UsageError("--keep and --dry-run go with --prune")
+    if prune and as_json:
+        raise click.UsageError("--json lists, and --prune removes")
+    directory = places.images_dir()
+    try:
+        if prune:
+            limit = None if keep is None else round(keep * (1 << 30))
+            images.prune_images(console(), directory, limit, dry_run=dry_run)
+        elif as_json:
+            click.echo(images.images_as_json(directory))
+        else:
+            images.show_images(console(), directory)
+    except ImageError as error:
+        raise MachineryError(f"{error}; {error.hint}" if error.hint else str(error)) from None
+
+
+@commands.command()
 @click.argument("name", required=False)
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
 def samples(name: str | None, directory: Path | None) -> None:

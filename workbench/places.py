@@ -26,6 +26,11 @@ def cache_dir() -> Path:
     return platformdirs.user_cache_path(APP, appauthor=False)
 
 
+def images_dir() -> Path:
+    """The image store."""
+    return cache_dir() / "images"
+
+
 def config_dir() -> Path:
     """What the user writes: settings and themes."""
     return platformdirs.user_config_path(APP, appauthor=False)

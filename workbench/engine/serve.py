@@ -88,7 +88,7 @@ def _services(
     records = Records(
         places.records_file(state), tell, provider.chosen.name, provider.version, settings.threshold
     )
-    images = Images(places.cache_dir() / "images", emit, settings.builder, provider.image_prefix)
+    images = Images(places.images_dir(), emit, settings.builder, provider.image_prefix)
     runner = Runner(concurrency or slots_here(), CONFIRMING)
     states = StateTree(settings.states)
     return Services(emit, runner, provider, records, states, images, settings, state)

@@ -66,7 +66,7 @@ class BubblewrapSession:
 
         Args:
             root: Where to make the session's directory; `default_root()` when None.
-            cache: Where unpacked images are kept; the user's cache directory when None.
+            cache: Where unpacked images are kept; the image store when None.
 
         Raises:
             MachineError: a program is missing, or the host does not allow it.
@@ -84,7 +84,7 @@ class BubblewrapSession:
         except BaseException:
             home.remove()
             raise
-        self._cache = cache or places.cache_dir()
+        self._cache = cache or places.images_dir()
         self._host: Base | None = None
         self._making_host = asyncio.Lock()
         self._layers: dict[str, Path] = {}

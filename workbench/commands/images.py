@@ -1,0 +1,104 @@
+"""What `workbench images` prints: the images that are kept, and which of them went."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from workbench.console import plain
+from workbench.images.store import BUDGET, ImageStore, StoredImage
+from workbench.machines.bubblewrap.session import BubblewrapSession
+from workbench.machines.machine import MachineError
+
+_KINDS = {"archive": "archive", "rootfs": "file system"}
+_NAME = 12
+"""Characters of a name that are enough to tell it from others."""
+
+
+def show_images(out: Console, directory: Path) -> None:
+    """Print a table of what is kept in the image store, the last used first."""
+    images = _kept(directory)
+    if not images:
+        out.print(plain(f"no images are kept in {directory}"), soft_wrap=True)
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("image", "kind", "built from"):
+        table.add_column(name, overflow="fold")
+    table.add_column("size", justify="right", no_wrap=True)
+    for name in ("made", "used", ""):
+        table.add_column(name, no_wrap=True)
+    for image in reversed(images):
+        table.add_row(*_row(image))
+    out.print(table)
+    total = decimal(sum(image.size for image in images))
+    out.print(plain(f"{len(images)} images, {total}, in {directory}"), soft_wrap=True)
+
+
+def images_as_json(directory: Path) -> str:
+    """What is kept in the image store, the least recently used first."""
+    return msgspec.json.format(msgspec.json.encode(_kept(directory))).decode()
+
+
+def prune_images(out: Console, directory: Path, keep: int | None, *, dry_run: bool) -> None:
+    """Remove the least recently used images that nothing uses, until the rest takes `keep` bytes.
+
+    Args:
+        keep: Bytes; the store's budget when None.
+    """
+    gone: list[StoredImage] = []
+    if directory.is_dir():
+        with _removing() as prefix:
+            store = ImageStore(directory, prefix=prefix)
+            store.sweep()
+            gone = store.prune(BUDGET if keep is None else keep, dry_run=dry_run)
+    for image in gone:
+        name, kind, where, size, *_ = _row(image)
+        origin = f", built from {where}" if where else ""
+        out.print(
+            f"{'would remove' if dry_run else 'removed'} {name}: {kind}, {size}{origin}", soft_wrap=True
+        )
+    freed = decimal(sum(image.size for image in gone))
+    out.print(f"{len(gone)} images, {freed}, {'would be' if dry_run else 'were'} removed")
+
+
+def _kept(directory: Path) -> list[StoredImage]:
+    return ImageStore(directory).images() if directory.is_dir() else []
+
+
+def _row(image: StoredImage) -> tuple[str, ...]:
+    return (
+        image.name[:_NAME],
+        _KINDS[image.kind],
+        plain("\n".join(image.contexts)),
+        decimal(image.size),
+        _when(image.made_at),
+        _when(image.used_at),
+        "in use" if image.in_use else "",
+    )
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).isoformat(" ", "seconds")
+
+
+@contextmanager
+def _removing() -> Iterator[tuple[str, ...]]:
+    """What file systems are removed under that hold files of other users."""
+    try:
+        session = BubblewrapSession()
+    except MachineError:
+        # Then none was unpacked here either.
+        yield ()
+        return
+    try:
+        yield session.as_owner
+    finally:
+        asyncio.run(session.close())
