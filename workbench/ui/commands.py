@@ -124,6 +124,15 @@ MAIN = Offer(
         Command(
             "run.newer", "full_stop,L", "newer", "Newer run", "Show the run of this case after the shown one."
         ),
+        Command("run.mark", "space", "mark", "Mark", "Mark the shown run, to compare it with another."),
+        Command(
+            "run.compare",
+            "c",
+            "compare",
+            "Compare",
+            "See the shown run beside the marked one, else beside its run before, else beside the oracle's.",
+            True,
+        ),
         Command("pane.cases", "1", "focus_pane('cases')", "Go to cases", "Go to the cases."),
         Command("pane.problems", "2", "focus_pane('problems')", "Go to problems", "Go to the problems."),
         Command("pane.run", "3", "focus_pane('run')", "Go to the run", "Go to the selected run."),
@@ -199,6 +208,59 @@ OUTPUT = Offer(
         Command("output.up", "k", "scroll_up", "Up", "Scroll up by a line."),
         Command("output.wrap", "w", "toggle_wrap", "Wrap", "Break long lines, or let them run out of sight."),
         Command("output.raw", "u", "toggle_raw", "Raw", "Show colour sequences instead of colours."),
+    ),
+)
+
+ALIGNED = Offer(
+    "Side by side",
+    (
+        Command(
+            "aligned.next", "n", "difference", "Next difference", "Go to the next place that differs.", True
+        ),
+        Command(
+            "aligned.previous",
+            "N",
+            "difference(-1)",
+            "Previous difference",
+            "Go to the place before that differs.",
+        ),
+        Command(
+            "aligned.switch",
+            "o",
+            "switch",
+            "Other side",
+            "Show the other run, where only one has room.",
+            True,
+        ),
+        Command("aligned.down", "down,j", "scroll_down", "Down", "Scroll down by a line."),
+        Command("aligned.up", "up,k", "scroll_up", "Up", "Scroll up by a line."),
+        Command("aligned.left", "left", "scroll_left", "Left", "Scroll both to the left."),
+        Command("aligned.right", "right", "scroll_right", "Right", "Scroll both to the right."),
+        Command("aligned.top", "home,g", "scroll_home", "Top", "Go to the top."),
+        Command("aligned.end", "end,G", "scroll_end", "End", "Go to the end."),
+    ),
+)
+
+COMPARE = Offer(
+    "Two runs",
+    (
+        Command("compare.swap", "x", "swap", "Swap", "Make the right one the baseline on the left.", True),
+        Command(
+            "compare.previous-tab",
+            "left_square_bracket",
+            "tab(-1)",
+            "Previous tab",
+            "Show the tab to the left.",
+        ),
+        Command(
+            "compare.next-tab",
+            "right_square_bracket",
+            "tab(1)",
+            "Next tab",
+            "Show the tab to the right.",
+            True,
+        ),
+        Command("compare.close", "escape,c", "close", "Back", "Go back to the task.", True),
     ),
 )
 

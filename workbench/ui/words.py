@@ -59,6 +59,7 @@ PHASES: dict[PhaseName, Mark] = {
 }
 
 
+MARKED = Mark("◆", "marked", "$accent")
 WAITING = Mark("◌", "waiting", MUTED)
 
 

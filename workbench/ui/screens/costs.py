@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
@@ -17,7 +15,8 @@ from workbench.ui.figures import count, memory
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 
-_NAME, _STANDS, _FIGURE = 26, 34, 12
+_FIGURE = 11
+_LEAST = 16
 
 
 class CostsScreen(LiveScreen):
@@ -45,45 +44,45 @@ class CostsScreen(LiveScreen):
 
     def refresh_views(self) -> None:
         """Show the newest figures."""
-        self.query_one("#costs-text", Static).update(_table(self._session))
+        room = self.query_one("#costs").content_size.width
+        self.query_one("#costs-text", Static).update(_table(self._session, room))
+
+    def on_resize(self) -> None:
+        """Fit the columns again."""
+        self.call_after_refresh(self.refresh_views)
 
 
-def _table(session: Session) -> Content:
+def _table(session: Session, room: int) -> Content:
     costs = None if session.stopped else session.costs
     if costs is None or not (costs.machines or costs.states):
-        said = "No machine and no state is alive."
-        return Content.styled(said + " A shell or a run makes them; s opens a shell.", words.MUTED)
+        said = "No machine and no state is alive. Shells and runs make them; s opens a shell."
+        return Content.styled(said, words.MUTED)
     lines = [
-        *_part("machine", costs.machines, ("stands on", "memory", "CPU", "processes")),
+        *_part("machine", "on", costs.machines, ("memory", "CPU", "processes"), room),
         Content(),
-        *_part("state", costs.states, ("holds", "memory")),
+        *_part("state", "with", costs.states, ("memory",), room),
         Content(),
         Content.styled(
-            "Memory is the host's: of all processes of a machine, and of what a state keeps. "
-            "States over the budget go, the least recently used first.",
+            "Memory is the host's: that of a machine's processes, and what keeping a state takes. "
+            "States beyond the budget go, the least recently used first.",
             words.MUTED,
         ),
     ]
     return Content("\n").join(lines)
 
 
-def _part(what: str, alive: tuple[MachineCost, ...], headings: Iterable[str]) -> list[Content]:
-    stands, *figures = headings
-    head = f"{what:<{_NAME}}{stands:<{_STANDS}}" + "".join(f"{name:>{_FIGURE}}" for name in figures)
+def _part(
+    what: str, holds: str, alive: tuple[MachineCost, ...], figures: tuple[str, ...], room: int
+) -> list[Content]:
+    width = max(_LEAST, room - 3 * _FIGURE)
     total = sum(one.memory_bytes for one in alive)
-    rows = [Content.styled(head, words.MUTED)]
+    head = _cut(count(len(alive), what), width) + "".join(f"{name:>{_FIGURE}}" for name in figures)
+    rows = [head.stylize(words.MUTED)]
     for one in sorted(alive, key=lambda one: -one.memory_bytes):
         cells = [memory(one.memory_bytes), words.seconds(one.cpu_seconds), str(one.processes)]
-        rows.append(
-            Content.assemble(
-                _cut(one.name, _NAME),
-                _cut(one.stands_on, _STANDS),
-                *(f"{cell:>{_FIGURE}}" for cell in cells[: len(figures)]),
-            )
-        )
-    rows.append(
-        Content.styled(f"{count(len(alive), what):<{_NAME + _STANDS}}{memory(total):>{_FIGURE}}", "bold")
-    )
+        name = f"{what} {holds} {one.stands_on}"
+        rows.append(_cut(name, width) + "".join(f"{cell:>{_FIGURE}}" for cell in cells[: len(figures)]))
+    rows.append(_cut("together", width).stylize("bold") + f"{memory(total):>{_FIGURE}}")
     return rows
 
 

@@ -63,6 +63,8 @@ class MainScreen(Screen[None]):
         self._looking: Timer | None = None
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
+        self._marked = ""
+        """The run that was marked, to be compared with another."""
 
     def compose(self) -> ComposeResult:
         """Title, banner, panes and keys."""
@@ -108,7 +110,7 @@ class MainScreen(Screen[None]):
         session, view, now = self._session, self.view, self._clock()
         self.query_one(TitleBar).show(session, view, now)
         self.query_one(Banner).show(session, view, self._lost)
-        self.query_one(CaseList).show(view, self._hint(), now)
+        self.query_one(CaseList).show(view, self._hint(), now, self._marked)
         self.query_one("#left ProblemList", ProblemList).show(view.problems)
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
@@ -214,6 +216,33 @@ class MainScreen(Screen[None]):
             at = min(max(0, case.runs.index(run) + by), len(case.runs) - 1)
             self._run = case.runs[at].id if at < len(case.runs) - 1 else ""
             self.refresh_views()
+
+    def action_mark(self) -> None:
+        """Mark the shown run, or unmark it."""
+        if run := self.run_shown:
+            self._marked = "" if run.id == self._marked else run.id
+            self.refresh_views()
+
+    def action_compare(self) -> None:
+        """Put the shown run beside another."""
+        from workbench.ui.screens.compare import CompareScreen
+
+        case, run = self.case, self.run_shown
+        other = self._baseline(case, run) if case and run else None
+        if case is None or run is None or other is None:
+            self.app.notify("There are no two runs to compare yet.")
+            return
+        sides = (self.view, *other), (self.view, case, run)
+        self.app.push_screen(CompareScreen(*sides, self._clock))
+
+    def _baseline(self, case: CaseView, run: Run) -> tuple[CaseView, Run] | None:
+        """What a run is held against: the marked one, else the one before, else the oracle's."""
+        views = self.view.cases.values()
+        marked = [(view, other) for view in views for other in view.runs if other.id == self._marked]
+        before = [(case, other) for other in case.runs[: case.runs.index(run)]][-1:]
+        oracle = [(view, view.current) for view in views if view.case.kind == "oracle" and view.current]
+        found = [*marked, *before, *oracle]
+        return next(((view, other) for view, other in found if other is not run), None)
 
     def action_shell(self, on_image: bool = False) -> None:
         """Open another shell, on what the selected case left or on the image."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from textual.containers import Vertical
+from textual.message import Message
 
 from workbench.session import CaseView, Run, TaskView
 
@@ -27,6 +28,13 @@ class Shown:
 
 class RunTab(Vertical):
     """The content of a tab."""
+
+    class Resized(Message):
+        """There is more or less room, so it should be shown anew."""
+
+    def on_resize(self) -> None:
+        """Ask to be shown anew."""
+        self.post_message(self.Resized())
 
     @property
     def state(self) -> str:

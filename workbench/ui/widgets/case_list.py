@@ -22,6 +22,8 @@ from workbench.ui.visible import one_line
 _BAR = 12
 _LEAST_WHY = 12
 """Cells below which a reason is left out rather than cut to nothing."""
+_LEAST_OUTCOME = 10
+"""Cells of a word and a sign or two."""
 _BARRED: tuple[PhaseName, ...] = ("environment", "agent", "verifier")
 
 
@@ -48,6 +50,8 @@ class Columns:
         reward, time = 6, 7
         gaps = 2 * sum(column > 0 for column in (must, reward, bar, time)) + 2
         outcome = width - 2 - name - must - reward - bar - time - gaps
+        if must and outcome < _LEAST_OUTCOME:
+            must, outcome = 0, outcome + must + 2
         return cls(name, must, reward, max(6, outcome), bar, time)
 
 
@@ -74,6 +78,7 @@ class CaseList(Vertical):
         self._rows: dict[str, tuple[object, ...]] = {}
         """What each row was made from, to leave alone those that are the same."""
         self._columns: Columns | None = None
+        self._marked = ""
         self._differed: frozenset[str] = frozenset()
         """The cases whose whole trial came out otherwise than a re-verification."""
 
@@ -99,14 +104,15 @@ class CaseList(Vertical):
             rows = self.query_one(Cases)
             rows.highlighted = rows.get_option_index(name)
 
-    def show(self, task: TaskView | None, hint: Content, now: float) -> None:
+    def show(self, task: TaskView | None, hint: Content, now: float, marked: str = "") -> None:
         """Show a task's cases as they stand.
 
         Args:
             hint: What to say while there are no cases.
             now: Unix seconds, for what runs.
+            marked: The run that is marked.
         """
-        self._view, self._now = task, now
+        self._view, self._now, self._marked = task, now, marked
         views = list(task.cases.values()) if task else []
         self.set_class(not views, "-empty")
         self.query_one("#case-hint", Static).update(hint)
@@ -131,7 +137,7 @@ class CaseList(Vertical):
     def on_resize(self) -> None:
         """Fit the columns again."""
         if self._view and self._view.cases:
-            self.show(self._view, Content(), self._now)
+            self.show(self._view, Content(), self._now, self._marked)
 
     def _replace(self, views: list[CaseView], columns: Columns, scale: float) -> None:
         rows = self.query_one(Cases)
@@ -152,7 +158,8 @@ class CaseList(Vertical):
     def _notes(self, view: CaseView) -> tuple[words.Mark, ...]:
         """What else there is to say of how a case stands, in the order of its weight."""
         run, now = _timed(view), self._now
-        notes = [DIFFERED] if view.case.name in self._differed else []
+        notes = [words.MARKED] if any(one.id == self._marked for one in view.runs) else []
+        notes += [DIFFERED] if view.case.name in self._differed else []
         if run:
             notes += origins(run, now)
             notes += [SLOWER] if run.slower else []
@@ -226,8 +233,9 @@ def _outcome(view: CaseView, mark: words.Mark, notes: tuple[words.Mark, ...], wi
     run = view.current
     room = width - len(mark.word)
     said = [f" {note.sign} {note.word}".replace("  ", " ") for note in notes]
-    if sum(map(len, said)) > room:
-        said = [f" {note.sign}" if note.sign else "" for note in notes]
+    for at in reversed(range(len(notes))):
+        if sum(map(len, said)) > room:  # the sign alone, of the least important first
+            said[at] = f" {notes[at].sign}" if notes[at].sign else ""
     parts = [(mark.word, mark.color)]
     parts += [(text, note.color) for text, note in zip(said, notes, strict=True)]
     why = ""

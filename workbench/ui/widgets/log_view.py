@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual import events, work
 from textual.cache import LRUCache
 from textual.geometry import Size
@@ -24,6 +22,7 @@ from workbench.ui.finding import FAILURE, Search, Words
 from workbench.ui.lines import Lines, LiveLines
 from workbench.ui.rows import Rows
 from workbench.ui.slices import in_slices
+from workbench.ui.strips import restyle
 from workbench.ui.theme_files import palette
 
 
@@ -313,12 +312,12 @@ class LogView(ScrollView, can_focus=True):
             name = "log-view--current" if line == self._match else "log-view--match"
             style = self.get_component_rich_style(name)
             for span in self._search.wanted.spans(strip.text):
-                strip = _restyle(strip, *span, style)
+                strip = restyle(strip, *span, style)
         selection = self.text_selection
         if selection is not None and (span_ := selection.get_span(line)) is not None:
             start, end = span_
             style = self.screen.get_component_rich_style("screen--selection")
-            strip = _restyle(strip, start, len(strip.text) if end == -1 else end, style)
+            strip = restyle(strip, start, len(strip.text) if end == -1 else end, style)
         return strip
 
     def _text(self, line: int) -> str:
@@ -349,12 +348,3 @@ class LogView(ScrollView, can_focus=True):
     def _forget(self) -> None:
         self._strips.clear()
         self._pens.clear()
-
-
-def _restyle(strip: Strip, start: int, end: int, style: Style) -> Strip:
-    """A strip with another style over some of its characters."""
-    text = strip.text
-    cuts = [cell_len(text[:start]), cell_len(text[:end]), strip.cell_length]
-    before, middle, after = (*strip.divide(cuts), *[Strip([])] * 3)[:3]
-    over = [Segment(part.text, (part.style or Style()) + style) for part in middle]
-    return Strip([*before, *over, *after])

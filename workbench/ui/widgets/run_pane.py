@@ -99,6 +99,10 @@ class RunPane(Vertical):
         """Fill the tab that is shown now."""
         self._show_tab()
 
+    def on_run_tab_resized(self) -> None:
+        """Fit the tab to the room it has now."""
+        self._show_tab()
+
     def on_log_view_state_changed(self) -> None:
         """Say at the pane's foot how the output is looked at."""
         self._show_state()

@@ -6,7 +6,8 @@ from textual.content import Content
 
 from workbench.session import CaseView, Run, TaskView
 from workbench.ui import words
-from workbench.ui.timing import Span, is_slow, spans, total, usual
+from workbench.ui.compare.tables import bars
+from workbench.ui.timing import is_slow, spans, total, usual
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.text_view import TextView
 
@@ -58,7 +59,7 @@ def _waterfall(
         label = Content.styled(name, "bold" if view is case else "").truncate(width, ellipsis=True)
         label = label.pad_right(width - label.cell_length)
         took = words.seconds(total(run, now)).rjust(_TIME)
-        lines.append(Content.assemble(label, "  ", _bar(spans(run, now), bar, scale), "  ", took))
+        lines.append(Content.assemble(label, "  ", bars(spans(run, now), bar, scale), "  ", took))
     everything = sum(total(run, now) for _, run in timed)
     lines.append(
         Content.styled(
@@ -66,17 +67,6 @@ def _waterfall(
         )
     )
     return lines
-
-
-def _bar(parts: list[Span], width: int, scale: float) -> Content:
-    cells: list[str | tuple[str, str]] = []
-    at = 0
-    for span in parts:
-        upto = min(width, max(at, round(width * (span.start + span.seconds) / scale)))
-        mark = words.PHASES[span.name] if span.name else words.Mark(" ", "", "")
-        cells.append((mark.sign * (upto - at), mark.color))
-        at = upto
-    return Content.assemble(*cells, " " * (width - at))
 
 
 def _phases(case: CaseView, run: Run, now: float) -> list[Content]:

@@ -1,0 +1,157 @@
+"""Two runs side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.ui.driving import Driven, opened, until
+from tests.ui.streams import TASK, Stream, failed, holding, passed
+from workbench import events as ev
+from workbench.trials.outcome import Outcome, Test
+
+
+async def compared(driven: Driven, *keys: str) -> None:
+    await driven.press(*keys)
+    await until(driven.pilot, lambda: not [w for w in driven.app.workers if w.group != "events"])
+
+
+async def test_a_case_is_held_against_the_oracle_when_it_ran_once() -> None:
+    async with opened(holding()) as driven:
+        await compared(driven, "j", "j", "c")
+        first = driven.text.splitlines()[0]
+        assert first.split("│")[0].split()[:2] == ["oracle", "✓"]
+        assert first.split("│")[1].split()[0] == "truncates-title"
+        assert "2 differences" in driven.text
+
+
+async def test_a_run_is_held_against_the_one_before_it() -> None:
+    stream = holding().whole("nop", failed(), "other output\n", run="nop-2")
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c")
+        assert driven.text.splitlines()[0].startswith(" nop · 1  ")
+        assert "│ nop · 2  " in driven.text
+
+
+async def test_a_marked_run_is_the_baseline_and_the_mark_is_seen() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("j", "space", "j")
+        assert "◆" in next(line for line in driven.text.splitlines() if "│ ✓ nop" in line)
+        await compared(driven, "c")
+        assert driven.text.splitlines()[0].startswith(" nop ")
+
+
+async def test_a_mark_is_taken_back_by_the_same_key() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("j", "space", "space")
+        assert "◆" not in driven.text
+
+
+async def test_swap_makes_the_other_one_the_baseline() -> None:
+    async with opened(holding()) as driven:
+        await compared(driven, "j", "c")
+        await compared(driven, "x")
+        assert driven.text.splitlines()[0].startswith(" nop ")
+
+
+async def test_differing_lines_have_signs_and_n_goes_to_them() -> None:
+    async with opened(holding()) as driven:
+        await compared(driven, "j", "j", "c")
+        assert any(" ≠ tests/test_outputs.py ..F..." in line for line in driven.text.splitlines())
+        assert any(" > E       AssertionError" in line for line in driven.text.splitlines())
+        await driven.press("n")
+        assert "difference 1 of 2" in driven.text
+        await driven.press("n")
+        assert "difference 2 of 2" in driven.text
+        await driven.press("n")
+        assert "difference 1 of 2" in driven.text
+        await driven.press("N")
+        assert "difference 2 of 2" in driven.text
+
+
+async def test_where_there_is_room_for_one_only_a_key_shows_the_other() -> None:
+    async with opened(holding(), (80, 24)) as driven:
+        await compared(driven, "j", "j", "c")
+        assert "left only" in driven.text
+        assert "FAILURES" not in driven.text
+        await driven.press("o")
+        assert "right only" in driven.text
+        assert "FAILURES" in driven.text
+
+
+async def test_tests_stand_by_name_with_both_results_those_that_differ_first() -> None:
+    def outcome(*statuses: str) -> Outcome:
+        tests = tuple(
+            Test(name, status, "it was cut" if status == "failed" else "")  # type: ignore[arg-type]
+            for name, status in zip(("test_words", "test_long", "test_new"), statuses, strict=False)
+        )
+        return Outcome(kind="failed", reason="", reward=0.0, met=True, tests=tests)
+
+    stream = Stream().engine().task()
+    stream.whole("oracle", outcome("passed", "passed")).whole("nop", outcome("passed", "failed", "skipped"))
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", "right_square_bracket", "right_square_bracket")
+        rows = [line.strip("│ ") for line in driven.text.splitlines() if "test_" in line]
+        assert [row.split() for row in rows] == [
+            ["✓", "passed", "✗", "failed", "≠", "test_long", "it", "was", "cut"],
+            ["not", "there", "-", "skipped", "≠", "test_new"],
+            ["✓", "passed", "✓", "passed", "test_words"],
+        ]
+
+
+async def test_timings_share_one_scale() -> None:
+    stream = Stream().engine().task()
+    stream.whole("oracle", passed(), environment=1.0, agent=0.5, verifier=0.5)
+    stream.whole("nop", failed(), environment=0.5, agent=0.25, verifier=0.25)
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 4)
+        bars = [line for line in driven.text.splitlines() if "━━" in line]
+        long, short = (sum(line.count(sign) for sign in "┄─━") for line in bars)
+        assert abs(long - 2 * short) <= 1
+        row = next(line for line in driven.text.splitlines() if "environment" in line)
+        assert row.strip("│ ").split() == ["┄", "environment", "1.00", "s", "0.50", "s", "-0.50", "s"]
+
+
+async def test_what_is_printed_meanwhile_is_compared_too() -> None:
+    stream = holding().queue("nop", "nop-2").start("nop", "nop-2").phase("nop-2", "verifier")
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c")
+        driven.source.feed(ev.Output(run="nop-2", source="verifier", text="a line of its own\n"))
+        await driven.settle()
+        await until(driven.pilot, lambda: "a line of its own" in driven.text)
+
+
+async def test_one_run_alone_cannot_be_compared() -> None:
+    async with opened(Stream().engine().task().whole("oracle", passed())) as driven:
+        await driven.press("c")
+        assert "There are no two runs to compare yet." in driven.text
+
+
+async def test_trajectories_and_files_are_compared_from_the_trial_directories(tmp_path: Path) -> None:
+    for name, command, size in (("oracle-1", "ls", 10), ("nop-1", "rm -rf /", 2000)):
+        agent = tmp_path / name / "agent"
+        agent.mkdir(parents=True)
+        step = (
+            '{"step_id": 1, "source": "agent", "message": "", "tool_calls": [{"tool_call_id": "c",'
+            f' "function_name": "bash", "arguments": {{"command": "{command}"}}}}]}}'
+        )
+        (agent / "trajectory.json").write_text(f'{{"schema_version": "ATIF-v1.8", "steps": [{step}]}}')
+        (agent / "out.bin").write_bytes(b"\0" * size)
+    stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
+    for at, event in enumerate(stream.events):
+        if isinstance(event, ev.RunStarted):
+            stream.events[at] = ev.RunStarted(
+                at=event.at, task=TASK, case=event.case, run=event.run, trial_dir=str(tmp_path / event.run)
+            )
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 3)
+        assert "agent: bash ls" in driven.text
+        assert "≠ agent: bash rm -rf /" in driven.text
+        await compared(driven, *["right_square_bracket"] * 2)
+        assert "agent/out.bin  10 B" in driven.text
+        assert "≠ agent/out.bin  2.0 KiB" in driven.text
+
+
+async def test_escape_goes_back_to_the_task() -> None:
+    async with opened(holding()) as driven:
+        await compared(driven, "j", "c", "escape")
+        assert "1 Cases" in driven.text

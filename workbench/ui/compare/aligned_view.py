@@ -1,0 +1,181 @@
+"""Two texts beside each other that scroll as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from workbench.ui.ansi import PLAIN, Palette, pieces
+from workbench.ui.commands import ALIGNED
+from workbench.ui.compare.align import Row, differences, differing
+from workbench.ui.strips import restyle
+from workbench.ui.theme_files import palette
+
+type Side = Literal["both", "left", "right"]
+
+_BESIDE = 100
+"""Cells from which two columns have room."""
+
+
+class AlignedView(ScrollView, can_focus=True):
+    """Rows of two texts, what differs marked by a sign and a colour."""
+
+    OFFER = ALIGNED
+    BINDINGS = ALIGNED.bindings()
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "aligned--differs",
+        "aligned--only",
+        "aligned--sign",
+        "aligned--here",
+    }
+
+    class StateChanged(Message):
+        """What `state` says is something else now."""
+
+    one_side: var[Side] = var[Side]("left", init=False)
+    """Which text is shown where there is room for one only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left: Sequence[str] = ()
+        self._right: Sequence[str] = ()
+        self._rows: Sequence[Row] = ()
+        self._differences: list[int] = []
+        self._here: int | None = None
+        """The difference that was gone to."""
+        self._strips: LRUCache[int, tuple[Strip, Strip]] = LRUCache(512)
+        self._colors: Palette | None = None
+
+    def show(self, left: Sequence[str], right: Sequence[str], rows: Sequence[Row]) -> None:
+        """Show two texts, as `align` has put them beside each other."""
+        self._left, self._right, self._rows = left, right, rows
+        self._differences = differences(rows)
+        self._here = None
+        self._strips.clear()
+        longest = max(map(len, (*left, *right)), default=0)
+        self.virtual_size = Size(longest if self.beside else longest + 2, len(rows))
+        self.refresh()
+
+    @property
+    def beside(self) -> bool:
+        """Whether there is room for two columns."""
+        return self.size.width >= _BESIDE
+
+    @property
+    def state(self) -> str:
+        """How much differs, in a few words."""
+        count = len(self._differences)
+        if not self._rows:
+            return ""
+        if not count:
+            return "no difference"
+        at = f"{self._differences.index(self._here) + 1} of " if self._here in self._differences else ""
+        said = f"difference {at}{count}" if at else f"{count} difference{'s' if count > 1 else ''}"
+        return said if self.beside else f"{said} · {self.one_side} only"
+
+    def action_difference(self, by: int = 1) -> None:
+        """Go to the next difference, or with -1 to the one before, going round."""
+        if not self._differences:
+            self.notify("No line differs.")
+            return
+        here = self._here if self._here is not None else self.scroll_offset.y - (1 if by > 0 else 0)
+        after = [row for row in self._differences if (row > here if by > 0 else row < here)]
+        self._here = (after or self._differences)[0 if by > 0 else -1]
+        self.scroll_to(y=max(0, self._here - self.size.height // 3), animate=False, force=True)
+        self._changed()
+
+    def action_switch(self) -> None:
+        """Show the other text, where there is room for one only."""
+        self.one_side = "right" if self.one_side == "left" else "left"
+
+    def watch_one_side(self) -> None:
+        """Draw the other text."""
+        self._changed()
+
+    def _changed(self) -> None:
+        self.refresh()
+        self.post_message(self.StateChanged())
+
+    def on_resize(self) -> None:
+        """Draw for another width."""
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Draw anew in another theme's colours."""
+        self._colors = None
+        self._strips.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        at = self.scroll_offset.y + y
+        width = self.scrollable_content_region.width
+        style = self.rich_style
+        if at >= len(self._rows):
+            return Strip.blank(width, style)
+        row = self._rows[at]
+        left, right = self._pair(at, row)
+        sign = self._sign(at, row)
+        shift = self.scroll_offset.x
+        if not self.beside:
+            text = left if self.one_side == "left" else right
+            body = text.crop_extend(shift, shift + width - 2, style)
+            return Strip([sign, Segment(" ", style), *body]).apply_style(style)
+        half = (width - 3) // 2
+        first = left.crop_extend(shift, shift + half, style)
+        second = right.crop_extend(shift, shift + width - 3 - half, style)
+        blank = Segment(" ", style)
+        return Strip([*first, blank, sign, blank, *second]).apply_style(style)
+
+    def _sign(self, at: int, row: Row) -> Segment:
+        mark = "│" if row.same else "<" if row.right is None else ">" if row.left is None else "≠"
+        name = "aligned--here" if at == self._here else "aligned--sign"
+        style = self.rich_style if row.same else self.get_component_rich_style(name)
+        return Segment(mark, style)
+
+    def _pair(self, at: int, row: Row) -> tuple[Strip, Strip]:
+        if (pair := self._strips.get(at)) is None:
+            left = self._strip(self._left, row.left)
+            right = self._strip(self._right, row.right)
+            if not row.same:
+                left, right = self._marked(left, right)
+            pair = self._strips[at] = left, right
+        return pair
+
+    def _strip(self, lines: Sequence[str], number: int | None) -> Strip:
+        if number is None:
+            return Strip([])
+        return Strip([Segment(*piece) for piece in pieces(lines[number], PLAIN, self._palette)])
+
+    def _marked(self, left: Strip, right: Strip) -> tuple[Strip, Strip]:
+        """Both sides with what differs marked: some words, or whole lines."""
+        spans = differing(left.text, right.text) if left.text and right.text else None
+        if spans is None:
+            whole = self._ground("aligned--only")
+            return restyle(left, 0, len(left.text), whole), restyle(right, 0, len(right.text), whole)
+        part = self._ground("aligned--differs")
+        for span in spans[0]:
+            left = restyle(left, *span, part)
+        for span in spans[1]:
+            right = restyle(right, *span, part)
+        return left, right
+
+    def _ground(self, name: str) -> Style:
+        """A style for the ground alone, so that a program's own colours stay."""
+        style = self.get_component_rich_style(name)
+        return Style(bgcolor=style.bgcolor, bold=style.bold, underline=style.underline)
+
+    @property
+    def _palette(self) -> Palette:
+        if self._colors is None:
+            self._colors = palette(self.app.theme_variables)
+        return self._colors

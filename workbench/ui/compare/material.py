@@ -1,0 +1,68 @@
+"""What two runs are compared by, as lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from workbench.events import OutputSource
+from workbench.session import Run
+from workbench.ui import atif, trial_files
+from workbench.ui.figures import memory
+from workbench.ui.lines import breaks, shorten
+
+type Matter = Literal["verifier", "agent", "trajectory", "files"]
+
+_LARGEST = 16 * 1024 * 1024
+"""Bytes of output compared; of more, the end."""
+
+
+def lines(run: Run, matter: Matter) -> list[str]:
+    """What a run has to show of a matter."""
+    match matter:
+        case "verifier" | "agent":
+            return _split(_output(run, matter))
+        case "trajectory":
+            return _trajectory(run)
+        case "files":
+            return _files(run)
+
+
+def stamp(run: Run, matter: Matter) -> tuple[object, ...]:
+    """Something that differs when the lines may be others."""
+    return (run.id, run.state, run.output_seen if matter in ("verifier", "agent") else 0)
+
+
+def _output(run: Run, source: OutputSource) -> str:
+    told = run.text(source)
+    complete = not run.recalled and len(run.output) == run.output_seen
+    path = trial_files.output_file(Path(run.trial_dir), source) if run.trial_dir and not complete else None
+    return trial_files.read(path, _LARGEST) if path else told
+
+
+def _split(text: str) -> list[str]:
+    found = shorten(breaks(text)).split("\n")
+    return found[:-1] if found[-1] == "" else found
+
+
+def _trajectory(run: Run) -> list[str]:
+    path = trial_files.trajectory_file(Path(run.trial_dir)) if run.trial_dir else None
+    if path is None:
+        return []
+    try:
+        steps = atif.load(path).steps
+    except atif.TrajectoryError as error:
+        return [str(error)]
+    return [f"{step.source}: {atif.headline(step)}" for step in steps]
+
+
+def _files(run: Run) -> list[str]:
+    if not run.trial_dir:
+        return []
+    trial = Path(run.trial_dir)
+    kept = [
+        f"artifact {artifact.source}  {'missing' if artifact.status == 'failed' else artifact.status}"
+        for artifact in trial_files.artifacts(trial)
+    ]
+    files = [f"{file.path}  {memory(file.size)}" for file in trial_files.files(trial)]
+    return kept + files

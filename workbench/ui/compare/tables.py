@@ -1,0 +1,98 @@
+"""What two runs tested and how long they took, as lines."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from workbench.session import Run
+from workbench.trials.outcome import Test
+from workbench.ui import words
+from workbench.ui.timing import Span, spans, total
+from workbench.ui.visible import one_line
+
+_TIME = 8
+_LEAST_BAR = 10
+
+
+def tests_beside(left: tuple[Test, ...], right: tuple[Test, ...]) -> list[Content]:
+    """The tests of both by name, those that differ first."""
+    ours, theirs = ({test.name: test for test in tests} for tests in (left, right))
+    names = list(dict.fromkeys((*ours, *theirs)))
+    names.sort(key=lambda name: _status(ours.get(name)) == _status(theirs.get(name)))
+    return [_test_line(name, ours.get(name), theirs.get(name)) for name in names]
+
+
+def timing_beside(
+    left_name: str, left: Run, right_name: str, right: Run, width: int, now: float
+) -> Content:
+    """Both runs on one scale, and phase by phase."""
+    label = min(max(len(left_name), len(right_name)), width // 3)
+    scale = max(total(left, now), total(right, now)) or 1.0
+    bar = max(_LEAST_BAR, width - label - _TIME - 4)
+    lines = []
+    for name, run in ((left_name, left), (right_name, right)):
+        title = Content(name).truncate(label, ellipsis=True)
+        took = words.seconds(total(run, now)).rjust(_TIME)
+        lines.append(
+            Content.assemble(
+                title.pad_right(label - title.cell_length), "  ", bars(spans(run, now), bar, scale), "  ", took
+            )
+        )
+    lines += [Content(), *_phase_lines(spans(left, now), spans(right, now))]
+    return Content("\n").join(lines)
+
+
+def bars(parts: list[Span], width: int, scale: float) -> Content:
+    """Stretches of a run as one bar, `scale` seconds wide."""
+    cells: list[str | tuple[str, str]] = []
+    at = 0
+    for span in parts:
+        upto = min(width, max(at, round(width * (span.start + span.seconds) / scale)))
+        mark = words.PHASES[span.name] if span.name else words.Mark(" ", "", "")
+        cells.append((mark.sign * (upto - at), mark.color))
+        at = upto
+    return Content.assemble(*cells, " " * (width - at))
+
+
+def _phase_lines(left: list[Span], right: list[Span]) -> list[Content]:
+    ours, theirs = (_by_phase(parts) for parts in (left, right))
+    lines = [Content.styled(f"  {'phase':<22}{'left':>10}{'right':>10}{'difference':>12}", words.MUTED)]
+    for key in dict.fromkeys((*ours, *theirs)):
+        name, step = key
+        mark = words.PHASES[name] if name else words.Mark(" ", "", words.MUTED)
+        one, other = ours.get(key), theirs.get(key)
+        told = [words.seconds(took) if took is not None else "–" for took in (one, other)]
+        change = ""
+        if one is not None and other is not None:
+            change = f"{'+' if other >= one else '-'}{words.seconds(abs(other - one))}"
+        called = f"{name or 'between phases'} {one_line(step)}".strip()
+        lines.append(
+            Content.assemble(
+                (f"{mark.sign} {called:<22}", mark.color), f"{told[0]:>10}{told[1]:>10}", (f"{change:>12}", words.MUTED)
+            )
+        )
+    return lines
+
+
+def _by_phase(parts: list[Span]) -> dict[tuple[object, str], float]:
+    took: dict[tuple[object, str], float] = {}
+    for span in parts:
+        key = (span.name, span.step)
+        took[key] = took.get(key, 0.0) + span.seconds
+    return took
+
+
+def _status(test: Test | None) -> str:
+    return test.status if test else "not there"
+
+
+def _test_line(name: str, left: Test | None, right: Test | None) -> Content:
+    parts: list[str | tuple[str, str]] = []
+    for test in (left, right):
+        mark = words.TESTS[test.status] if test else words.Mark(" ", "not there", words.MUTED)
+        parts.append((f"{mark.sign} {mark.word:<10}", mark.color))
+    differs = _status(left) != _status(right)
+    message = next((test.message for test in (right, left) if test and test.message), "")
+    parts += [("≠ " if differs else "  ", words.WARN), (one_line(name), "bold" if differs else "")]
+    parts.append((f"  {one_line(message)}" if message else "", words.MUTED))
+    return Content.assemble(*parts)

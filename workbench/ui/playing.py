@@ -1,0 +1,139 @@
+"""The terminal face on a recording: what an engine told once, with the keys of a player."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual import on
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from workbench import wishes
+from workbench.recording.player import Player
+from workbench.ui import theme_files
+from workbench.ui.app import WorkbenchApp
+from workbench.ui.commands import APP, Command, Offer
+from workbench.ui.messages import Ended, Wished
+
+STEP = 5
+"""Seconds that one key goes forth or back."""
+_REFRESH = 0.1
+_RUNNING = (
+    wishes.Replay,
+    wishes.Cancel,
+    wishes.SetWatching,
+    wishes.OpenShell,
+    wishes.TryHere,
+    wishes.BringIn,
+    wishes.Draft,
+)
+"""What only an engine can do, and a user asks for."""
+
+PLAYER = Offer(
+    "Player",
+    (
+        Command("play.pause", "space", "pause", "Pause", "Pause the recording, or play on.", True, True),
+        Command("play.back", "left", f"skip(-{STEP})", "Back", f"Go back by {STEP} seconds.", True, True),
+        Command("play.forth", "right", f"skip({STEP})", "Forth", f"Go forth by {STEP} seconds.", True, True),
+        Command("play.faster", "plus,equals_sign", "faster(1)", "Faster", "Play faster.", True, True),
+        Command("play.slower", "minus", "faster(-1)", "Slower", "Play slower.", True, True),
+    ),
+)
+
+
+class PlayBar(Static):
+    """Where the recording stands."""
+
+    DEFAULT_CSS = "PlayBar { height: 1; background: $panel; color: $foreground; padding: 0 1; }"
+
+    def __init__(self, player: Player) -> None:
+        super().__init__()
+        self._player = player
+
+    def on_mount(self) -> None:
+        """Follow the time."""
+        self.set_interval(_REFRESH, self.show)
+        self.show()
+
+    def show(self) -> None:
+        """Show where the recording stands now."""
+        player = self._player
+        state = "paused" if player.paused else "ended" if player.position >= player.duration else "playing"
+        sign = {"paused": "‖", "ended": "■", "playing": "▶"}[state]
+        loop = "  again and again" if player.loop else ""
+        where = f"{_clock(player.position)} / {_clock(player.duration)}"
+        self.update(
+            Content.assemble(
+                (f"{sign} {state}", "bold $accent"), f"  {where}  {player.speed:g}x{loop}   a recording"
+            )
+        )
+
+
+class PlayApp(WorkbenchApp):
+    """Shows a recording.
+
+    Attributes:
+        player: Plays it.
+    """
+
+    OFFER = Offer(APP.title, (*PLAYER.commands, *APP.commands))
+    BINDINGS = PLAYER.bindings()
+
+    def __init__(self, player: Player, task: Path, *, theme: str = theme_files.DEFAULT) -> None:
+        super().__init__(player, task, theme=theme, clock=player.clock)
+        self.player = player
+
+    def _open(self) -> None:
+        super()._open()
+        self.call_after_refresh(self._show_bar)
+
+    async def _show_bar(self) -> None:
+        await self.screen_stack[-1].mount(PlayBar(self.player))
+
+    def on_ended(self, message: Ended) -> None:
+        """Begin anew where the player went back."""
+        if self.player.rewound:
+            message.prevent_default()
+            self.session.clear()
+            self._listen(again=True)
+
+    @on(Wished)
+    def _refuse(self, message: Wished) -> None:
+        if isinstance(message.wish, _RUNNING):
+            self.notify("This is a recording: nothing runs here.")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """In a line to type in, the player's keys are letters."""
+        if action in ("pause", "skip", "faster") and isinstance(self.focused, Input):
+            return False
+        return super().check_action(action, parameters)
+
+    def action_pause(self) -> None:
+        """Pause, or play on."""
+        self.player.pause()
+
+    def action_skip(self, seconds: int) -> None:
+        """Go forth or back."""
+        self.player.seek(self.player.position + seconds)
+        self._draw_soon()
+
+    def action_faster(self, steps: int) -> None:
+        """Play faster or slower."""
+        self.player.faster(steps)
+
+    def action_restart_engine(self) -> None:
+        """Play from the beginning."""
+        self.player.seek(0)
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def play(player: Player, task: Path) -> None:
+    """Show a recording until the user leaves.
+
+    Args:
+        task: The task to show, as the recording names it.
+    """
+    PlayApp(player, task).run()

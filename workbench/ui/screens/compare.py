@@ -1,0 +1,182 @@
+"""Two runs side by side: what they printed, tested, did and left, and how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Static, TabbedContent, TabPane, Tabs
+
+from workbench.session import CaseView, Run, TaskView
+from workbench.trials.outcome import Test
+from workbench.ui import words
+from workbench.ui.commands import COMPARE
+from workbench.ui.compare.align import Row, align
+from workbench.ui.compare.aligned_view import AlignedView
+from workbench.ui.compare.material import Matter, lines, stamp
+from workbench.ui.compare.tables import tests_beside, timing_beside
+from workbench.ui.visible import one_line
+from workbench.ui.widgets.line_list import LineList
+from workbench.ui.widgets.text_view import TextView
+
+_ALIGNED: tuple[Matter, ...] = ("verifier", "agent", "trajectory", "files")
+_LOOKED_AT = 1.0
+"""Seconds between looks at runs that last."""
+
+type Seen = tuple[TaskView, CaseView, Run]
+"""A run, with its case and task."""
+
+
+class CompareScreen(Screen[None]):
+    """The left run is the baseline."""
+
+    CSS_PATH = "compare.tcss"
+    OFFER = COMPARE
+    BINDINGS = COMPARE.bindings()
+
+    def __init__(self, left: Seen, right: Seen, clock: Callable[[], float]) -> None:
+        """
+        Args:
+            clock: Tells Unix seconds.
+        """
+        super().__init__()
+        self._sides = (left, right)
+        self._clock = clock
+        self._stamps: dict[Matter, object] = {}
+
+    def compose(self) -> ComposeResult:
+        """Both headlines over the tabs."""
+        yield Static(id="sides")
+        with TabbedContent(id="compare-tabs"):
+            for matter in _ALIGNED[:2]:
+                with TabPane(matter, id=f"compare-{matter}"):
+                    yield AlignedView()
+            with TabPane("tests", id="compare-tests"):
+                yield LineList("compare-test-list")
+            for matter in _ALIGNED[2:3]:
+                with TabPane(matter, id=f"compare-{matter}"):
+                    yield AlignedView()
+            with TabPane("timing", id="compare-timing"):
+                yield TextView()
+            for matter in _ALIGNED[3:]:
+                with TabPane(matter, id=f"compare-{matter}"):
+                    yield AlignedView()
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Compare, and again while a run lasts."""
+        self.query_one(TabbedContent).border_title = "Side by side · the left one is the baseline"
+        self._refresh()
+        self.set_interval(_LOOKED_AT, self._refresh)
+        self.query_one("#compare-verifier AlignedView").focus()
+
+    def on_resize(self) -> None:
+        """Fit both sides again."""
+        self.call_after_refresh(self._refresh)
+
+    def action_swap(self) -> None:
+        """Make the right one the baseline."""
+        self._sides = self._sides[::-1]
+        self._stamps.clear()
+        self._refresh()
+
+    def action_tab(self, by: int) -> None:
+        """Show another tab."""
+        tabs = self.query_one(Tabs)
+        (tabs.action_next_tab if by > 0 else tabs.action_previous_tab)()
+
+    def action_close(self) -> None:
+        """Go back to the task."""
+        self.dismiss()
+
+    @on(TabbedContent.TabActivated)
+    def _tab_shown(self) -> None:
+        self.call_after_refresh(self._refresh)
+        if (pane := self.query_one(TabbedContent).active_pane) and not isinstance(self.focused, Tabs):
+            next(iter(pane.query("AlignedView, LineList, TextView"))).focus()
+
+    @on(AlignedView.StateChanged)
+    def _state_changed(self) -> None:
+        self._show_state()
+
+    def _refresh(self) -> None:
+        if not self.is_mounted or not self.is_current:
+            return
+        now = self._clock()
+        (_, _, left), (_, _, right) = self._sides
+        self.query_one("#sides", Static).update(_headlines(self._sides, self.size.width - 2, now))
+        match self.query_one(TabbedContent).active.removeprefix("compare-"):
+            case "tests":
+                self._show_tests(left, right)
+            case "timing":
+                view = self.query_one("#compare-timing TextView", TextView)
+                view.put(
+                    timing_beside(_name(self._sides[0]), left, _name(self._sides[1]), right, view.room, now)
+                )
+            case matter:
+                self._compare(matter, left, right)  # type: ignore[arg-type]
+        self._show_state()
+
+    def _compare(self, matter: Matter, left: Run, right: Run) -> None:
+        told = (stamp(left, matter), stamp(right, matter))
+        if self._stamps.get(matter) != told:
+            self._stamps[matter] = told
+            self._align(matter, left, right)
+
+    @work(thread=True, exclusive=True)
+    def _align(self, matter: Matter, left: Run, right: Run) -> None:
+        ours, theirs = lines(left, matter), lines(right, matter)
+        rows = align(ours, theirs)
+        self.app.call_from_thread(self._put, matter, ours, theirs, rows)
+
+    def _put(self, matter: Matter, ours: list[str], theirs: list[str], rows: list[Row]) -> None:
+        if self.is_attached:
+            self.query_one(f"#compare-{matter} AlignedView", AlignedView).show(ours, theirs, rows)
+            self._show_state()
+
+    def _show_tests(self, left: Run, right: Run) -> None:
+        rows = tests_beside(_tests(left), _tests(right))
+        listed = self.query_one("#compare-test-list", LineList)
+        if len(listed) != len(rows):
+            listed.show(len(rows), lambda at: rows[at])
+
+    def _show_state(self) -> None:
+        pane = self.query_one(TabbedContent).active_pane
+        view = next(iter(pane.query(AlignedView)), None) if pane else None
+        said = (view.state or "Neither run has anything here.") if view else ""
+        self.query_one(TabbedContent).border_subtitle = said
+
+
+def _tests(run: Run) -> tuple[Test, ...]:
+    return run.outcome.tests if run.outcome else ()
+
+
+def _name(side: Seen) -> str:
+    _, case, run = side
+    number = f" · {case.runs.index(run) + 1}" if run in case.runs and len(case.runs) > 1 else ""
+    return f"{one_line(case.case.name)}{number}"
+
+
+def _headlines(sides: tuple[Seen, Seen], width: int, now: float) -> Content:
+    told = [_headline(side, now) for side in sides]
+    half = (width - 3) // 2
+    if width < 100:
+        return Content("\n").join(line.truncate(width, ellipsis=True) for line in told)
+    left, right = (line.truncate(half, ellipsis=True) for line in told)
+    return Content.assemble(left.pad_right(half - left.cell_length), " ", ("│", words.MUTED), " ", right)
+
+
+def _headline(side: Seen, now: float) -> Content:
+    _, case, run = side
+    mark = words.run_mark(run, now)
+    reason = f"  {words.reason(run.outcome)}" if run.outcome else ""
+    return Content.assemble(
+        (_name(side), "bold $accent"),
+        "  ",
+        (f"{mark.sign} {mark.word}", f"bold {mark.color}"),
+        (f"  {words.expectation(case)}", words.MUTED),
+        reason,
+    )
