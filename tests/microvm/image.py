@@ -19,7 +19,8 @@ import tempfile
 from pathlib import Path
 
 _SUITE = "trixie"
-_PACKAGES = "base-files,base-passwd,bash,busybox-static,libc-bin,python3-minimal,libpython3-stdlib"
+_BASE = "base-files,base-passwd,bash,bsdutils,busybox-static,libc-bin,util-linux"
+_PYTHON = "python3-minimal,libpython3-stdlib"
 _LEFT_OUT = (
     *(f"/usr/share/{name}/*" for name in ("doc", "i18n", "locale", "man", "perl5", "zoneinfo")),
     "/usr/lib/*/gconv/*",
@@ -41,7 +42,15 @@ def make(archive: Path) -> None:
         left_out = [f"--dpkgopt=path-exclude={pattern}" for pattern in _LEFT_OUT]
         # `extract`: no script of a package is run, which would take longer than all the rest.
         subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=extract", f"--include={_PACKAGES}", *left_out, _SUITE, root],
+            [
+                "mmdebstrap",
+                "--quiet",
+                "--variant=extract",
+                f"--include={_BASE},{_PYTHON}",
+                *left_out,
+                _SUITE,
+                root,
+            ],
             check=True,
         )
         _set_up(root)
@@ -65,6 +74,7 @@ def _set_up(root: Path) -> None:
     passwd = root / "usr/share/base-passwd"
     shutil.copy(passwd / "passwd.master", root / "etc/passwd")
     shutil.copy(passwd / "group.master", root / "etc/group")
+    (root / "srv").mkdir(exist_ok=True)
     # Seen by a VMM that runs as another user than the one who unpacked it.
     (root / "root").chmod(0o755)
     names = subprocess.run(

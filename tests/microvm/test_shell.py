@@ -55,16 +55,15 @@ async def test_a_shell_has_a_prompt_takes_keys_follows_the_window_and_ends_with_
         assert "good day, xterm-256color, truecolor\r\n" in await shell.until(r"truecolor\r\n")
         pty.write(b"stty size\r")
         await shell.until(r"24 80\r\n")
+        pty.write(b"trap 'echo resized to $(stty size)' WINCH\r")
         pty.resize(133, 44)
-        pty.write(b"until [ \"$(stty size)\" = '44 133' ]; do sleep 0.1; done; echo fol''lowed\r")
-        await shell.until("followed")
+        await shell.until(r"resized to 44 133\r\n")
 
-        pty.write(b"sleep 600; echo code $?\r")
-        await shell.until(r"sleep 600")
+        pty.write(b"echo sleep''s; sleep 600\r")
+        await shell.until(r"sleeps\r\n")
         pty.write(b"\x03")
-        await shell.until(r"# ")
         pty.write(b"echo inter''rupted $?\r")
-        await shell.until("interrupted 130")
+        await shell.until(r"interrupted 130\r\n")
 
         pty.write(b"seq 500 > /tmp/numbers; vi /tmp/numbers\r")
         first = await shell.until(r"\x1b\[\?1049h[\s\S]*?43\r?\n?")
@@ -78,6 +77,15 @@ async def test_a_shell_has_a_prompt_takes_keys_follows_the_window_and_ends_with_
         pty.write(b"exit 7\r")
         ended = await asyncio.wait_for(shell.ended, 30)
     assert ended.code == 7
+
+
+async def test_a_shell_of_another_user_can_be_interrupted_too(machine: SmolMachine) -> None:
+    async with Shell.on(machine.shell(user="nobody")) as (shell, pty):
+        pty.write(b"id -un; tty; sleep 600\r")
+        await shell.until(r"nobody\r\n/dev/pts/\d+\r\n")
+        pty.write(b"\x03")
+        pty.write(b"exit 9\r")
+        assert (await asyncio.wait_for(shell.ended, 30)).code == 9
 
 
 async def test_a_shell_whose_machine_dies_ends_and_says_so(session: SmolSession, image_key: str) -> None:

@@ -18,14 +18,14 @@ async def test_states_branch_twice_and_a_branch_branches_with_files_and_processe
 ) -> None:
     root = await session.states.branch(image_key, "root")
     assert isinstance(root, SmolMachine)
-    await root.exec("echo old > /srv/note; setsid sleep 4720 > /dev/null 2>&1 < /dev/null &")
+    await text(root, "echo old > /srv/note; setsid sleep 4720 > /dev/null 2>&1 < /dev/null &")
     state = await root.freeze()
     await session.states.keep("left", state, image_key)
 
     assert await text(root, "cat /srv/note") == "old\n"
     first = await session.states.branch("left", "first")
     assert isinstance(first, SmolMachine)
-    await first.exec("echo new > /srv/note")
+    await text(first, "echo new > /srv/note")
     deeper = await first.freeze()
     second, grandchild = await asyncio.gather(
         session.states.branch("left", "second"), deeper.branch("grandchild")

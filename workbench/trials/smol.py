@@ -25,7 +25,7 @@ from smol import AsyncMachine, ExecOptions, MachineConfig, SmolError
 
 from workbench.images.errors import ImageError
 from workbench.machines.machine import MachineError, OnOutput, State, Stream
-from workbench.machines.smol.image import boot_image
+from workbench.machines.smol.image import boot_image, bootable
 from workbench.machines.smol.machine import SmolMachine, SmolState
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.session import SmolSession
@@ -139,12 +139,13 @@ class WorkbenchSmolEnvironment(SmolEnvironment):
         else:
             image = await in_thread(boot_image, self.task_env_config.docker_image or "")
             self.notes = list(image.notes)
-            config = self._machine_config(image.reference)
-            if image.reference.endswith(PACK):
-                self._ours = await session.create(name, config)
-            else:
-                key = await session.image_state(image.identity, config)
-                self._ours = cast(SmolMachine, await session.states.branch(key, name))
+            async with bootable(image) as reference:
+                config = self._machine_config(reference)
+                if reference.endswith(PACK):
+                    self._ours = await session.create(name, config)
+                else:
+                    key = await session.image_state(image.identity, config)
+                    self._ours = cast(SmolMachine, await session.states.branch(key, name))
         for note in self.notes:
             self.logger.warning(note)
         return AsyncMachine(self._ours.vm.handle)

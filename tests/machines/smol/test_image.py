@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.images.archives import docker_archive, file, layer
+from workbench.images.archive import open_archive
 from workbench.images.errors import ImageError
-from workbench.machines.smol.image import boot_image
+from workbench.machines.smol.image import boot_image, bootable
 
 
 def test_a_name_in_a_registry_is_passed_on() -> None:
@@ -20,6 +21,7 @@ def test_an_archive_is_named_by_its_bytes(tmp_path: Path, monkeypatch: pytest.Mo
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     found = boot_image(str(path))
     assert (found.reference, found.identity, found.notes) == (str(path), digest, ())
+    assert found.is_archive
     monkeypatch.chdir(tmp_path)
     assert boot_image("./a.tar") == found
     path.unlink()
@@ -27,10 +29,18 @@ def test_an_archive_is_named_by_its_bytes(tmp_path: Path, monkeypatch: pytest.Mo
     assert boot_image(str(path)).identity == hashlib.sha256(path.read_bytes()).hexdigest() != digest
 
 
-def test_an_archive_of_several_layers_is_booted_with_a_warning(tmp_path: Path) -> None:
+async def test_an_archive_of_several_layers_is_booted_as_one_layer(tmp_path: Path) -> None:
     path = docker_archive(tmp_path / "a.tar", layer(file("a")), layer(file("b")))
-    (note,) = boot_image(str(path)).notes
-    assert note == f"{path} has 2 layers: what one removed and made again keeps what was in it before"
+    image = boot_image(str(path))
+    async with bootable(image, tmp_path / "cache") as reference:
+        assert reference != str(path)
+        with open_archive(Path(reference)) as archive:
+            assert len(archive.layers) == 1
+    one = docker_archive(tmp_path / "one.tar", layer(file("a")))
+    async with bootable(boot_image(str(one)), tmp_path / "cache") as reference:
+        assert reference == str(one)
+    async with bootable(boot_image("python:3.12-slim")) as reference:
+        assert reference == "python:3.12-slim"
 
 
 def test_a_packed_machine_says_what_it_keeps(tmp_path: Path) -> None:
@@ -49,9 +59,6 @@ def test_a_root_directory_is_named_by_its_place(tmp_path: Path) -> None:
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match=r"missing\.tar: No such file"):
         boot_image(str(tmp_path / "missing.tar"))
-    (tmp_path / "notes.tar").write_text("no archive")
-    with pytest.raises(ImageError, match="cannot be read as a tar archive"):
-        boot_image(str(tmp_path / "notes.tar"))
     (tmp_path / "oci-layout").write_text("{}")
     with pytest.raises(ImageError, match="is an OCI layout") as raised:
         boot_image(str(tmp_path))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
-from workbench.images.archive import open_archive
+from workbench import places
 from workbench.images.digests import file_digest
 from workbench.images.errors import ImageError
+from workbench.images.flatten import flat_archive
 from workbench.images.rootfs import is_local
 from workbench.machines.smol.vm import PACK
 
@@ -26,6 +29,7 @@ class BootImage(msgspec.Struct, frozen=True):
     """Names its content; of a directory and of a name in a registry only where it is."""
     notes: tuple[str, ...] = ()
     """What a person should know of it, one line each."""
+    is_archive: bool = False
 
 
 def boot_image(reference: str) -> BootImage:
@@ -48,8 +52,27 @@ def boot_image(reference: str) -> BootImage:
         digest = file_digest(path)
     except OSError as error:
         raise ImageError(f"{path}: {error.strerror or error}") from None
-    notes = (_PACK_NOTE,) if path.name.endswith(PACK) else _archive_notes(path)
-    return BootImage(str(path), digest, notes)
+    if path.name.endswith(PACK):
+        return BootImage(str(path), digest, (_PACK_NOTE,))
+    return BootImage(str(path), digest, is_archive=True)
+
+
+@asynccontextmanager
+async def bootable(image: BootImage, cache: Path | None = None) -> AsyncIterator[str]:
+    """What to give smolmachines for it while the block runs: of an archive, one of a single layer.
+
+    Args:
+        cache: The image store's directory; the user's when None.
+
+    Raises:
+        ImageError: it is no image archive, is damaged or hostile, or the disk is full.
+    """
+    if not image.is_archive:
+        yield image.reference
+        return
+    flat = await flat_archive(Path(image.reference), cache or places.cache_dir() / "images")
+    yield str(flat.path)
+    del flat
 
 
 def _directory(path: Path) -> BootImage:
@@ -61,12 +84,3 @@ def _directory(path: Path) -> BootImage:
     if os.geteuid() == 0:
         notes = (f"{path}: as root, the microVM cannot read files in it that only root may read",)
     return BootImage(str(path), str(path.resolve()), notes)
-
-
-def _archive_notes(path: Path) -> tuple[str, ...]:
-    with open_archive(path) as archive:
-        layers = len(archive.layers)
-    if layers == 1:
-        return ()
-    # go-containerregistry's `crane export`, before PR 2372, ignores opaque whiteouts.
-    return (f"{path} has {layers} layers: what one removed and made again keeps what was in it before",)

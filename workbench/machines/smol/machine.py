@@ -16,7 +16,17 @@ from workbench.machines.smol.sdk import CLI
 from workbench.machines.smol.vm import Vm, cut_short, to_the_end
 
 _SHELL = 'if [ -x /bin/bash ]; then exec /bin/bash -c "$1"; else exec /bin/sh -c "$1"; fi'
-_LOGIN = "if [ -x /bin/bash ]; then exec /bin/bash -l; else exec /bin/sh -l; fi"
+# In a branch, smolvm's pty is no one's controlling terminal, and its device not in the container: Ctrl-C and
+# job control would not work. There the shell gets a session with that pty, and a terminal of the container.
+_LOGIN = """
+shell=/bin/sh; [ -x /bin/bash ] && shell=/bin/bash
+set -- "$shell" -l
+case $(tty) in /dev/*) exec "$@";; esac
+case $(script --version 2>/dev/null) in *util-linux*) set -- script -qec "$shell -l" /dev/null;; esac
+command -v setsid >/dev/null || exec "$@"
+setsid -c "$@"
+exit $?
+"""
 _PASSED_ON = (
     "HOME",
     "PATH",
