@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from workbench.session import ImageStep, ImageView, TaskView
+from workbench.session import ImageStep, ImageView, Session, TaskView
 from workbench.ui import words
 from workbench.ui.commands import LIST
 from workbench.ui.images import (
@@ -58,13 +58,15 @@ class ImagesScreen(LiveScreen):
         Binding("escape,b", "dismiss", "Close", id="images.close", tooltip="Close the builds."),
     ]
 
-    def __init__(self, task: TaskView, clock: Callable[[], float]) -> None:
+    def __init__(self, session: Session, task: str, clock: Callable[[], float]) -> None:
         """
         Args:
+            task: The task's absolute directory.
             clock: Tells Unix seconds.
         """
         super().__init__()
-        self._view = task
+        self._session = session
+        self._path = task
         self._clock = clock
         self._rows: dict[str, _Row] = {}
         self._live = ""
@@ -88,6 +90,10 @@ class ImagesScreen(LiveScreen):
         self.query_one("#images").border_subtitle = "escape closes"
         self.refresh_views()
         self.query_one(Steps).focus()
+
+    @property
+    def _view(self) -> TaskView:
+        return self._session.task(self._path)
 
     def refresh_views(self) -> None:
         """Show the builds as they stand."""

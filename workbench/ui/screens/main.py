@@ -257,7 +257,7 @@ class MainScreen(Screen[None]):
         """Show the images that are built for the task."""
         from workbench.ui.screens.images import ImagesScreen
 
-        self.app.push_screen(ImagesScreen(self.view, self._clock))
+        self.app.push_screen(ImagesScreen(self._session, self._path, self._clock))
 
     def action_costs(self) -> None:
         """Show what machines and states cost."""
