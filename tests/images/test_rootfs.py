@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,44 @@ async def test_what_a_killed_unpacking_left_is_swept_and_not_believed(archive: P
     (cache / "rootfs/other.new/rootfs").mkdir(parents=True)
     assert sweep_rootfs(cache) == ["other"]
     assert os.listdir(cache / "rootfs") == [first.key]
+
+
+ENGINE = """
+import asyncio, sys
+from pathlib import Path
+from workbench.images.rootfs import rootfs_of
+asyncio.run(rootfs_of(sys.argv[1], Path(sys.argv[2])))
+"""
+
+
+async def test_after_kill_9_while_unpacking_nothing_goes_on_and_the_next_start_is_right(
+    tmp_path: Path, cache: Path
+) -> None:
+    files = [a.file(f"f{n:05}", bytes(9999)) for n in range(4000)]
+    big = a.docker_archive(tmp_path / "big.tar", a.layer(*files))
+    engine = subprocess.Popen([sys.executable, "-c", ENGINE, big, cache])
+    while not list(cache.glob("rootfs/*.new/rootfs/f*")):
+        await asyncio.sleep(0.01)
+    engine.kill()
+    engine.wait()
+    while running("workbench.images.unpack", str(cache)):
+        await asyncio.sleep(0.01)
+    (half,) = cache.glob("rootfs/*.new/rootfs")
+    assert len(list(half.iterdir())) < 4000
+    assert sweep_rootfs(cache) == [half.parent.stem]
+    rootfs = await rootfs_of(str(big), cache)
+    assert len(list(rootfs.path.iterdir())) == 4000
+    assert os.listdir(cache / "rootfs") == [rootfs.key]
+
+
+def running(*words: str) -> bool:
+    """Whether a process has all these words on its command line."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if all(word in line for word in words):
+                return True
+    return False
 
 
 async def test_a_tree_in_use_is_not_removed(archive: Path, cache: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.images.build_events import OnBuildEvent
-from workbench.images.builder import BuildError, BuildRequest, BuiltLayers
+from workbench.images.builder import PULL_TIMEOUT, BuildError, BuildRequest, BuiltLayers
 from workbench.images.errors import ImageError
 from workbench.images.process import ask, follow, leash
 from workbench.images.progress import StepReader
@@ -136,6 +136,11 @@ class Buildah:
             return str((await self._inspect(image))["FromImageDigest"])
         except ImageError:
             return ""
+
+    async def pull(self, image: str) -> str:
+        argv = [*self._inside, "buildah", *self._storage, "--registries-conf", str(self._registries)]
+        await ask([*argv, "pull", "--quiet", "--policy", "always", image], timeout=PULL_TIMEOUT)
+        return await self.digest(image)
 
     @asynccontextmanager
     async def flat_tar(self, image: str) -> AsyncIterator[Sequence[str]]:

@@ -14,6 +14,9 @@ from workbench.images.dockerfile import Dockerfile
 from workbench.images.errors import ROOM_HINT, ImageError
 from workbench.images.progress import Failure, StepRecord
 
+PULL_TIMEOUT = 1800.0
+"""Seconds an image may take to be fetched."""
+
 
 class BuildError(ImageError):
     """A build failed.
@@ -94,6 +97,14 @@ class Builder(Protocol):
 
     async def digest(self, image: str) -> str:
         """What an image's name stands for now on this machine; empty when it is not here."""
+        ...
+
+    async def pull(self, image: str) -> str:
+        """Fetch what an image's name stands for now in its registry; returns the digest, as `digest` does.
+
+        Raises:
+            ImageError: the registry does not answer, or has no such image.
+        """
         ...
 
     def flat_tar(self, image: str) -> AbstractAsyncContextManager[Sequence[str]]:

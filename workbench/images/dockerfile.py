@@ -81,6 +81,11 @@ class Dockerfile(msgspec.Struct, frozen=True):
         return values
 
 
+def is_pinned(image: str) -> bool:
+    """Whether an image's name stands for the same content for ever."""
+    return "@sha256:" in image
+
+
 def read_dockerfile(path: Path) -> Dockerfile:
     """The Dockerfile at `path`.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.images.build_events import OnBuildEvent
-from workbench.images.builder import BuildError, BuildRequest, BuiltLayers
+from workbench.images.builder import PULL_TIMEOUT, BuildError, BuildRequest, BuiltLayers
 from workbench.images.errors import ImageError
 from workbench.images.flatten import flat_tar_of
 from workbench.images.process import ask, follow, leash
@@ -60,6 +60,10 @@ class Docker:
             return str((await self._inspect(image))["Id"])
         except ImageError:
             return ""
+
+    async def pull(self, image: str) -> str:
+        await ask([self._program, "pull", "--quiet", image], timeout=PULL_TIMEOUT)
+        return await self.digest(image)
 
     @asynccontextmanager
     async def flat_tar(self, image: str) -> AsyncIterator[Sequence[str]]:
@@ -129,6 +133,10 @@ class Apple:
             found = json.loads(await ask(["container", "image", "inspect", image]))[0]
             return str(found["index"]["digest"])
         return ""
+
+    async def pull(self, image: str) -> str:
+        await ask(["container", "image", "pull", image], timeout=PULL_TIMEOUT)
+        return await self.digest(image)
 
     @asynccontextmanager
     async def flat_tar(self, image: str) -> AsyncIterator[Sequence[str]]:

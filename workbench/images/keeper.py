@@ -17,7 +17,7 @@ from workbench.images.build_events import (
 )
 from workbench.images.builder import Builder, BuildError, BuildRequest
 from workbench.images.context import context_files, stage
-from workbench.images.dockerfile import Dockerfile, read_dockerfile
+from workbench.images.dockerfile import Dockerfile, is_pinned, read_dockerfile
 from workbench.images.errors import ImageError
 from workbench.images.flatten import result_key, write_flat
 from workbench.images.inputs import Inputs, changes
@@ -63,6 +63,22 @@ class ImageKeeper:
         """
         inputs, _ = await self._inputs()
         return self._why(inputs)
+
+    async def refresh_bases(self) -> tuple[str, ...]:
+        """Ask the registries for the images that the Dockerfile names; those pinned by digest cannot move.
+
+        Returns:
+            The names that stand for something else than before, which makes the image stale.
+
+        Raises:
+            ImageError: a registry does not answer.
+        """
+        inputs, _ = await self._inputs()
+        moved = []
+        for name, digest in inputs.bases.items():
+            if not is_pinned(name) and await self._builder.pull(name) != digest:
+                moved.append(name)
+        return tuple(moved)
 
     async def ensure(self, timeout: float | None = None) -> BuiltImage:
         """The image of the files as they are now, built if there is none.
