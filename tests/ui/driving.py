@@ -55,13 +55,19 @@ def screen_text(app: App[None]) -> str:
 
 
 def app_for(
-    stream: Stream, source: RecordedSource | None = None, *, paused: bool = False, theme: str = "night"
+    stream: Stream,
+    source: RecordedSource | None = None,
+    *,
+    paused: bool = False,
+    shell: bool = False,
+    theme: str = "night",
 ) -> WorkbenchApp:
     """An app on a recorded stream, its clock standing at the stream's end."""
     return WorkbenchApp(
         source or RecordedSource(stream.events),
         Path(TASK),
         paused=paused,
+        shell=shell,
         theme=theme,
         clock=lambda: stream.now,
     )
@@ -69,11 +75,11 @@ def app_for(
 
 @asynccontextmanager
 async def opened(
-    stream: Stream, size: tuple[int, int] = (160, 50), *, paused: bool = False
+    stream: Stream, size: tuple[int, int] = (160, 50), *, paused: bool = False, shell: bool = False
 ) -> AsyncIterator[Driven]:
     """The app, with everything of the stream on its screen."""
     source = RecordedSource(stream.events)
-    app = app_for(stream, source, paused=paused)
+    app = app_for(stream, source, paused=paused, shell=shell)
     async with app.run_test(size=size, notifications=True) as pilot:
         driven = Driven(app, source, pilot)
         await driven.settle()

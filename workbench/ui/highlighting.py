@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import PurePosixPath
+from typing import Any
 
 LARGEST = 256 * 1024
 """Characters; longer text is shown without colours."""
@@ -51,6 +53,12 @@ def highlighted(text: str, name: str) -> str:
         Generic.Strong: "1",
         Error: "31",
     }
+
+    def color(token: Any) -> str:
+        while token not in colors and token is not Token:
+            token = token.parent
+        return colors.get(token, "")
+
     try:
         if text.startswith("#!"):
             lexer = guess_lexer(text[:1000])
@@ -60,9 +68,8 @@ def highlighted(text: str, name: str) -> str:
         return text
     lexer.stripnl = lexer.ensurenl = lexer.stripall = False
     parts = []
-    for token, value in lexer.get_tokens(text):
-        while token not in colors and token is not Token:
-            token = token.parent
-        code = colors.get(token)
-        parts.append(f"\x1b[{code}m{value}{_RESET}" if code and value.strip() else value)
+    for code, tokens in groupby(lexer.get_tokens(text), key=lambda token: color(token[0])):
+        value = "".join(value for _, value in tokens)
+        body = value.rstrip("\n")
+        parts.append(f"\x1b[{code}m{body}{_RESET}{value[len(body) :]}" if code and body else value)
     return "".join(parts)

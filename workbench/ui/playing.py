@@ -32,11 +32,11 @@ _RUNNING = (
 PLAYER = Offer(
     "Player",
     (
-        Command("play.pause", "space", "pause", "Pause", "Pause the recording, or play on.", True, True),
-        Command("play.back", "left", f"skip(-{STEP})", "Back", f"Go back by {STEP} seconds.", True, True),
-        Command("play.forth", "right", f"skip({STEP})", "Forth", f"Go forth by {STEP} seconds.", True, True),
-        Command("play.faster", "plus,equals_sign", "faster(1)", "Faster", "Play faster.", True, True),
-        Command("play.slower", "minus", "faster(-1)", "Slower", "Play slower.", True, True),
+        Command("play.pause", "space", "pause", "Pause", "Pause the recording, or play on.", priority=True),
+        Command("play.back", "left", f"skip(-{STEP})", "Back", f"Go back by {STEP} seconds.", priority=True),
+        Command("play.forth", "right", f"skip({STEP})", "Forth", f"Go on by {STEP} seconds.", priority=True),
+        Command("play.faster", "plus,equals_sign", "faster(1)", "Faster", "Play faster.", priority=True),
+        Command("play.slower", "minus", "faster(-1)", "Slower", "Play slower.", priority=True),
     ),
 )
 
@@ -60,11 +60,13 @@ class PlayBar(Static):
         player = self._player
         state = "paused" if player.paused else "ended" if player.position >= player.duration else "playing"
         sign = {"paused": "‖", "ended": "■", "playing": "▶"}[state]
-        loop = "  again and again" if player.loop else ""
-        where = f"{_clock(player.position)} / {_clock(player.duration)}"
+        loop = " · again and again" if player.loop else ""
+        where = f"{_clock(player.position)} of {_clock(player.duration)}"
         self.update(
             Content.assemble(
-                (f"{sign} {state}", "bold $accent"), f"  {where}  {player.speed:g}x{loop}   a recording"
+                (f"{sign} {state}", "bold $accent"),
+                f" · a recording · {where} · {player.speed:g} times as fast{loop}",
+                (f"    space pause  ← → {STEP} s  + - speed", "$muted"),
             )
         )
 

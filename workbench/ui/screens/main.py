@@ -275,9 +275,13 @@ class MainScreen(Screen[None]):
 
     def action_focus_pane(self, name: str) -> None:
         """Go to a pane."""
+        shells = self.query_one(TaskShells)
+        if name == "shells" and not shells.shells:
+            self.app.notify("No shell is open. s opens one on what the case left, S one on the image.")
+            return
         self.set_class(name == "shells", "-shell")
         if name == "shells":
-            self.call_after_refresh(self.query_one(TaskShells).enter)
+            self.call_after_refresh(shells.enter)
             return
         if name == "cases":
             self.remove_class("-reading")

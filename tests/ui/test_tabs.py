@@ -1,0 +1,206 @@
+"""What there is to know of a run, tab by tab."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.ui.driving import Driven, opened, until
+from tests.ui.streams import PASSING, TASK, Stream, holding, passed
+from tests.ui.trials import agent_step, at, trajectory, trial
+from workbench import events as ev
+from workbench.trials.outcome import Outcome, StepOutcome, Test
+
+TABS = ("verifier", "agent", "tests", "trajectory", "timing", "files", "log")
+
+
+async def show(driven: Driven, tab: str, *keys: str) -> str:
+    """Go to a tab of the selected run, and press more keys there."""
+    await driven.press(*["right_square_bracket"] * TABS.index(tab))
+    await idle(driven)
+    for key in ("3", *keys) if keys else ():
+        await driven.press(key)
+        await idle(driven)
+    return driven.text
+
+
+async def idle(driven: Driven) -> None:
+    await until(driven.pilot, lambda: not [w for w in driven.app.workers if w.group != "events"])
+    await driven.settle()
+
+
+async def test_tabs_are_clicked_too() -> None:
+    async with opened(holding()) as driven:
+        await driven.pilot.click("#--content-tab-tab-timing")
+        await idle(driven)
+        assert "of machine time" in driven.text
+
+
+async def test_the_agents_output_has_a_tab() -> None:
+    stream = Stream().engine().task().queue("oracle").start("oracle").phase("oracle-1", "agent")
+    stream.print("oracle-1", "+ python3 slugify.py\n", "agent")
+    async with opened(stream) as driven:
+        assert "The verifier prints nothing now: this is the agent phase." in driven.text
+        assert "+ python3 slugify.py" in await show(driven, "agent")
+
+
+async def test_tests_are_listed_failures_first_with_messages() -> None:
+    tests = (
+        Test("test_words", "passed", seconds=0.25),
+        Test("test_slow", "skipped", "needs a network"),
+        Test("test_long", "failed", "AssertionError: it was cut\nat line 3", 0.5),
+        Test("test_setup", "error", "fixture 'x' not found"),
+    )
+    stream = Stream().engine().task()
+    stream.whole("oracle", Outcome(kind="failed", reason="graded 0.0", reward=0.0, met=False, tests=tests))
+    async with opened(stream) as driven:
+        text = await show(driven, "tests")
+        assert "tests 2 ✗" in text
+        assert "! 1 error   ✗ 1 failed   - 1 skipped   ✓ 1 passed   0.75 s" in text
+        names = ["test_setup", "test_long", "test_slow", "test_words"]
+        assert sorted(names, key=text.index) == names
+        assert "AssertionError: it was cut" in text
+        assert "at line 3" in text
+
+
+async def test_steps_have_a_tab_only_where_there_are_steps() -> None:
+    async with opened(holding()) as driven:
+        assert "steps" not in driven.text
+    steps = (StepOutcome("build", 1.0), StepOutcome("deploy", None, reason="the step did not begin"))
+    stream = Stream().engine().task()
+    stream.events[-4] = ev.TaskOpened(at=0, task=TASK, name="demo/x", steps=("build", "deploy"))
+    stream.whole("oracle", Outcome(kind="failed", reason="", reward=0.5, met=False, steps=steps))
+    async with opened(stream) as driven:
+        await driven.press(*["right_square_bracket"] * 3)
+        await idle(driven)
+        assert "1  build  reward 1.0" in driven.text
+        assert "2  deploy  ? no result: Harbor leaves it out of the mean" in driven.text
+        assert "the step did not begin" in driven.text
+
+
+async def test_timing_marks_what_is_slower_than_usual() -> None:
+    stream = Stream().engine().task()
+    for number in range(3):
+        stream.whole("oracle", passed(), run=f"oracle-{number}", verifier=1.0)
+    stream.whole("oracle", passed(), run="oracle-9", verifier=4.0)
+    async with opened(stream) as driven:
+        text = await show(driven, "timing")
+        row = next(line for line in text.splitlines() if "usually 1.00 s" in line)
+        assert "━ verifier" in row
+        assert "4.00 s" in row
+        assert "slow: 4.0 times as long" in row
+
+
+async def test_a_trajectory_is_read_step_by_step(tmp_path: Path) -> None:
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Write a slugify program."},
+        agent_step(2, "ls -la", "total 0\x1b[2J", message="I look.", reasoning_content="First, look."),
+        agent_step(3, "cat x", "found the needle", metrics={"prompt_tokens": 1200, "completion_tokens": 80}),
+    ]
+    final = {"total_prompt_tokens": 1200, "total_completion_tokens": 80, "total_cost_usd": 0.5}
+    directory = trial(tmp_path, agent__trajectory_json=trajectory(*steps, final_metrics=final))
+    async with opened(at(holding(), "oracle-1", directory)) as driven:
+        text = await show(driven, "trajectory", "j")
+        assert "claude-code 2.1 opus · 3 steps · 1,200 in, 80 out, $0.5000 · ATIF-v1.8" in text
+        assert "● agent  bash ls -la" in text
+        for part in (
+            "reasoning",
+            "First, look.",
+            "I look.",
+            "▶ bash",
+            "command: ls -la",
+            "◀ result",
+            "total 0␛[2J",
+        ):
+            assert part in text
+        text = await show(driven, "verifier", "l")
+        assert "found the needle" in text
+        await driven.press("slash", *"needle", "enter")
+        await idle(driven)
+        assert "bash ls -la" not in driven.text
+        assert "bash cat x" in driven.text
+        await driven.press("slash", "escape")
+        await idle(driven)
+        assert "bash ls -la" in driven.text
+
+
+async def test_a_broken_trajectory_says_what_is_wrong(tmp_path: Path) -> None:
+    directory = trial(tmp_path, agent__trajectory_json="{")
+    async with opened(at(holding(), "oracle-1", directory)) as driven:
+        assert "trajectory.json is no ATIF trajectory" in await show(driven, "trajectory")
+
+
+async def test_no_trajectory_says_why(tmp_path: Path) -> None:
+    async with opened(at(holding(), "oracle-1", tmp_path)) as driven:
+        assert "No agent left a trajectory here" in await show(driven, "trajectory")
+
+
+async def test_files_are_listed_artifacts_first_and_shown_in_colours(tmp_path: Path) -> None:
+    manifest = [{"source": "/app/gone.txt", "destination": "artifacts/app/gone.txt", "status": "failed"}]
+    directory = trial(
+        tmp_path,
+        artifacts__manifest_json=manifest,
+        agent__solve_py="import sys\n",
+        agent__pic_png=b"\x89PNG\r\n\x1a\n" + b"0" * 100,
+    )
+    os.symlink("/etc/passwd", tmp_path / "agent" / "way")
+    async with opened(at(holding(), "oracle-1", directory)) as driven:
+        text = await show(driven, "files")
+        assert "✗ missing   artifact /app/gone.txt" in text
+        assert "agent/way → /etc/passwd" in " ".join(text.split()).replace("→  ", "→ ")
+        text = await show(driven, "verifier", "j")
+        assert "agent/pic.png: PNG image, 108 B" in text
+        text = await show(driven, "verifier", "j")
+        assert "import sys" in text
+
+
+async def test_the_log_begins_with_what_was_raised(tmp_path: Path) -> None:
+    directory = trial(tmp_path, trial_log="Collecting artifacts\n", exception_txt="Traceback: boom\n")
+    outcome = Outcome(
+        kind="error",
+        reason="the environment did not start",
+        exception="EnvironmentStartTimeoutError",
+        detail=("after 600 s",),
+    )
+    stream = Stream().engine().task().whole("oracle", outcome)
+    async with opened(at(stream, "oracle-1", directory)) as driven:
+        text = await show(driven, "log")
+        assert "log !" in text
+        order = [
+            "EnvironmentStartTimeoutError: the environment did not start",
+            "Traceback: boom",
+            "Collecting",
+        ]
+        assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+
+
+async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_directory(tmp_path: Path) -> None:
+    (tmp_path / "verifier").mkdir()
+    (tmp_path / "verifier" / "test-stdout.txt").write_text("kept on disk\n")
+    stream = Stream().engine().task()
+    stream.add(
+        ev.RunRecalled(
+            at=stream.now,
+            task=TASK,
+            case="oracle",
+            run="earlier",
+            outcome=passed(),
+            ran_at=stream.now - 600,
+            trial_dir=str(tmp_path),
+        )
+    )
+    async with opened(stream) as driven:
+        await idle(driven)
+        assert "kept on disk" in driven.text
+
+
+async def test_a_run_that_ended_while_another_tab_was_shown_is_complete(tmp_path: Path) -> None:
+    stream = Stream().engine().task().queue("oracle").start("oracle").phase("oracle-1", "verifier")
+    async with opened(stream) as driven:
+        await show(driven, "tests")
+        driven.source.feed(ev.Output(run="oracle-1", source="verifier", text=PASSING))
+        driven.source.feed(ev.RunEnded(task=TASK, case="oracle", run="oracle-1", outcome=passed()))
+        await driven.settle()
+        await driven.press("left_square_bracket", "left_square_bracket")
+        await idle(driven)
+        assert "6 passed" in driven.text
