@@ -10,8 +10,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import psutil
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
+from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -129,15 +132,21 @@ class Driven:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Let the app run until something is so."""
-        await until(condition, lambda: "\n".join(self.lines))
+        await until(condition, lambda: "\n".join([*self.lines, f"ended: {self.terminal.ended}"]))
 
     async def see(self, text: str) -> None:
         """Wait until `text` is on the screen, and the screen shows all that came."""
         await self.until(lambda: any(text in line for line in self.lines) and self.terminal.up_to_date)
 
-    async def type(self, *keys: str) -> None:
+    async def press(self, *keys: str) -> None:
         """Press keys; words of more than one letter that are no keys are typed letter by letter."""
         await self.pilot.press(*keys)
+
+    def wheel(self, *, up: bool) -> None:
+        """Turn the wheel over the terminal by one notch."""
+        kind = events.MouseScrollUp if up else events.MouseScrollDown
+        x, y = self.terminal.content_region.offset + Offset(3, 3)
+        self.app.post_message(kind(None, x, y, 0, 0, 0, False, False, False, screen_x=x, screen_y=y))
 
     async def run(self, command: str) -> None:
         """Type a command line and send it off."""
@@ -165,3 +174,8 @@ async def opened(shell: HostCommand | Transport, size: tuple[int, int] = (60, 19
         driven = Driven(app, pilot)
         await driven.until(lambda: app.terminal.up_to_date and bool(app.terminal.size))
         yield driven
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; who adopted it may not have taken notice of its end yet."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

@@ -35,11 +35,8 @@ class Picture:
         self._matches: list[Match] = []
         self._cursor: Cursor | None = None
         self._coming: Iterator[tuple[int, Row]] | None = None
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything was taken."""
-        return self._coming is None
+        self.complete = True
+        """Whether everything was taken that the emulator had when `take` was last called."""
 
     @property
     def cursor(self) -> Cursor | None:
@@ -49,8 +46,8 @@ class Picture:
     def take(self, emulator: Emulator, seconds: float) -> set[int]:
         """Take what changed, or as much of it as can be in that time; which lines look different now."""
         deadline = time.perf_counter() + seconds
-        coming = self._coming or emulator.changed()
-        self._coming = coming
+        resumed = self._coming is not None
+        self._coming = coming = self._coming or emulator.changed()
         touched: set[int] = set()
         for y, row in coming:
             self._lines[y] = Strip(row.segments, self._columns)
@@ -62,6 +59,7 @@ class Picture:
                 break
         else:
             self._coming = None
+        self.complete = self._coming is None and not resumed  # what was resumed is of an earlier moment
         return touched | self._overlay(emulator)
 
     def _overlay(self, emulator: Emulator) -> set[int]:

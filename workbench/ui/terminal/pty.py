@@ -62,11 +62,17 @@ class HostPty:
         self._process: asyncio.subprocess.Process | None = None
         self._master = -1
         """-1 before the start and after the end."""
+        self._over = False
         self._pending = bytearray()
         self._drained = asyncio.Event()
         self._notes = bytearray()
         self._watch: asyncio.Task[None] | None = None
         self._hung_up = False
+
+    @property
+    def process_id(self) -> int | None:
+        """The program's, which is its session's too; None before the start."""
+        return self._process.pid if self._process else None
 
     async def start(
         self,
@@ -104,9 +110,10 @@ class HostPty:
             os.set_blocking(fd, False)
             loop.add_reader(fd, reader)
         self._watch = loop.create_task(self._wait(self._process))
+        self._send()  # what was typed ahead
 
     def write(self, data: bytes) -> None:
-        if self._master < 0 or len(self._pending) + len(data) > _PENDING_LIMIT:
+        if self._over or len(self._pending) + len(data) > _PENDING_LIMIT:
             return
         idle = not self._pending
         self._pending += data
@@ -156,7 +163,7 @@ class HostPty:
         self._notes = (self._notes + data)[-_NOTES_BYTES:]
 
     def _send(self) -> None:
-        if self._master < 0:
+        if self._master < 0 or not self._pending:
             return
         try:
             sent = os.write(self._master, self._pending[: self._piece])
@@ -179,7 +186,7 @@ class HostPty:
         for fd in (self._master, self._notes_fd):
             loop.remove_reader(fd)
             os.close(fd)
-        self._master = -1
+        self._master, self._over = -1, True
         if not self._hung_up:
             notes = self._notes.decode("utf-8", "replace").strip()
             self._ended(Exit(code if code >= 0 else 128 - code, notes))
