@@ -58,19 +58,25 @@ def remembered(cache: Path | None = None) -> Probe | None:
     return _probe(facts, answer)
 
 
-async def probe(cache: Path | None = None) -> Probe:
+async def probe(cache: Path | None = None, patience: float | None = None) -> Probe:
     """Boot a small microVM, run a command in it, delete it, and remember how that went.
 
     Takes a second on a laptop, and half a minute where KVM opens but runs nothing. Cancelling leaves nothing.
 
     Args:
         cache: As for `remembered`.
+        patience: Seconds after which a boot that is not over counts as failed; it has none when None.
     """
     facts = await in_thread(look)
     if found := obstacle(facts):
         return _unusable(facts, found)
     started = time.monotonic()
-    failure = await _boot()
+    try:
+        async with asyncio.timeout(patience):
+            failure = await _boot(facts)
+    except TimeoutError:
+        why = f"a microVM did not boot within {patience:g} s"
+        failure = Obstacle(why, "workbench doctor --again, which waits longer")
     answer = _Answer(
         kernel=_kernel(),
         smolmachines=version("smolmachines"),
@@ -84,7 +90,7 @@ async def probe(cache: Path | None = None) -> Probe:
     return _probe(facts, answer)
 
 
-async def _boot() -> Obstacle | None:
+async def _boot(facts: HostFacts) -> Obstacle | None:
     """What was in the way; None when it booted."""
     session = SmolSession()
     try:
@@ -93,28 +99,29 @@ async def _boot() -> Obstacle | None:
         if done.stdout != b"works\n":
             return Obstacle(f"a microVM boots, but a command in it ended with {done.exit_code}", "")
     except (MachineError, TimeoutError) as error:
-        return explain(str(error))
+        return explain(str(error), facts)
     finally:
         await session.close()
     return None
 
 
-def explain(said: str) -> Obstacle:
-    """What a boot that failed means, though /dev/kvm opens."""
+def explain(said: str, facts: HostFacts) -> Obstacle:
+    """What a boot that failed means, though nothing of the host seemed to be in the way."""
     if _REFUSED.search(said):
         # As root, smolvm gives each VMM a user of its own.
-        return Obstacle(
-            "as root, microVMs run as users of their own, who may not open /dev/kvm", "chmod 666 /dev/kvm"
-        )
+        why = "as root, microVMs run as users of their own, who may not open /dev/kvm"
+        return Obstacle(why, "chmod 666 /dev/kvm, then workbench doctor --again")
     if _MACOS_REFUSED.search(said):
         why = "macOS does not let smolmachines use its hypervisor"
-        return Obstacle(why, "pip install --force-reinstall smolmachines, which signs its helper anew")
+        again = "pip install --force-reinstall smolmachines, which signs its helper anew"
+        return Obstacle(why, f"{again}, then workbench doctor --again")
     *_, cause = said.removeprefix("the microVM did not start: ").rpartition("agent operation failed: ")
-    return Obstacle(
-        f"/dev/kvm opens, but a microVM does not boot on it: {' '.join(cause.split())}",
-        "where this host is a virtual machine, turn on nested virtualization for it; meanwhile use "
-        "--provider bubblewrap",
-    )
+    why = f"a microVM does not boot here: {' '.join(cause.split())}"
+    if facts.system == "linux":
+        why = f"/dev/kvm opens, but {why}"
+    if facts.virtual:
+        return Obstacle(why, "turn on nested virtualization for this virtual machine, in its hypervisor")
+    return Obstacle(why, "workbench doctor --again, when the host is less busy")
 
 
 def _probe(facts: HostFacts, answer: _Answer) -> Probe:
