@@ -7,6 +7,7 @@ the same.
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import threading
 import time
@@ -150,9 +151,7 @@ class FakeMachine:
         if self.host.records.pop(self.name, None):
             self.process.kill()
             self.process.wait()
-            for file in self.host.directory(self.name).iterdir():
-                file.unlink()
-            self.host.directory(self.name).rmdir()
+            shutil.rmtree(self.host.directory(self.name), ignore_errors=True)
 
 
 class FakeStream:

@@ -1,0 +1,1 @@
+"""What this host offers: who can make machines, who can build images, and how to get more."""
