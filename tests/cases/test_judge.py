@@ -8,7 +8,7 @@ import pytest
 
 from workbench.cases.case import Case
 from workbench.cases.judge import judge
-from workbench.trials.outcome import Outcome, StepOutcome, Test
+from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
 
 ORACLE = Case("oracle", "oracle", "pass", script="solution/solve.sh")
 NOP = Case("nop", "nop", "fail")
@@ -71,6 +71,17 @@ def test_an_oracle_that_timed_out_and_was_graded_well_is_not_met(tmp_path: Path)
 def test_what_the_machinery_spoilt_says_nothing_of_the_oracle(tmp_path: Path, exception: str) -> None:
     outcome = Outcome(kind="error", reason="it broke", exception=exception)
     assert judge(ORACLE, outcome, tmp_path).met is None
+
+
+def test_a_trial_that_harbor_refused_to_begin_says_nothing_of_the_oracle(tmp_path: Path) -> None:
+    refused = Outcome(kind="error", reason="the network mode is not supported", exception="ValueError")
+    assert judge(ORACLE, refused, tmp_path).met is None
+
+
+def test_a_trial_that_raised_on_its_way_does(tmp_path: Path) -> None:
+    phases = (Phase("environment", 1.0, 2.0),)
+    raised = Outcome(kind="error", reason="no script", exception="FileNotFoundError", phases=phases)
+    assert judge(ORACLE, raised, tmp_path).met is False
 
 
 def test_nop_that_passes_shows_that_the_harness_cannot_fail(tmp_path: Path) -> None:

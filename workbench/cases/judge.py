@@ -70,7 +70,8 @@ def judge(case: Case, outcome: Outcome, trial_dir: Path) -> Outcome:
 
 
 def _must_pass(case: Case, outcome: Outcome, printed: Printed) -> Outcome:
-    if outcome.exception in INFRASTRUCTURE:
+    never_began = outcome.exception and not outcome.phases
+    if never_began or outcome.exception in INFRASTRUCTURE:
         return outcome
     reasons = [outcome.reason]
     if (code := outcome.agent_exit_code) is not None:
