@@ -63,7 +63,8 @@ def test_an_oracle_that_failed_shows_the_checks_that_did(tmp_path: Path) -> None
 
 
 def test_an_oracle_that_timed_out_and_was_graded_well_is_not_met(tmp_path: Path) -> None:
-    outcome = passed(exception="AgentTimeoutError", timed_out="agent")
+    phases = (Phase("agent", 1.0, 2.0),)
+    outcome = passed(exception="AgentTimeoutError", timed_out="agent", phases=phases)
     assert judge(ORACLE, outcome, tmp_path).met is False
 
 
