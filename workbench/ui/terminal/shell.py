@@ -105,11 +105,13 @@ class Shell(TabPane):
     @property
     def subtitle(self) -> str:
         """What a border may say of it while it has the focus."""
+        if self.has_class("-searching"):
+            return "escape ends the search"
         if self.ended or self.lost:
             return f"{way_out(self.app)} leaves"
         below = self.terminal.lines_below if self.terminal else 0
         older = f"{below} newer lines below · " if below else ""
-        return f"{older}{way_out(self.app)} leaves · all other keys go to the shell, but F-keys"
+        return f"{older}{way_out(self.app)} leaves · F-keys stay the workbench's"
 
     @on(Terminal.Exited)
     def _exited(self, event: Terminal.Exited) -> None:
