@@ -6,7 +6,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -19,10 +19,9 @@ from tests.ui.driving import screen_text
 from tests.ui.terminal.driving import BASH, is_alive, program, shown, until
 from workbench.machines.machine import HostCommand
 from workbench.ui.terminal import emulator, pane
-from workbench.ui.terminal.fallback import OwnTerminal, command_line
+from workbench.ui.terminal.fallback import command_line
 from workbench.ui.terminal.pane import ShellPane
 from workbench.ui.terminal.terminal import Terminal
-from workbench.ui.terminal.transport import Exit
 
 
 class PaneApp(App[None]):
@@ -115,7 +114,7 @@ async def test_the_border_says_how_to_get_in_and_out() -> None:
         await driven.see("^] leaves · F-keys stay the workbench's")
         await driven.pilot.press("ctrl+right_square_bracket")
         await driven.see("4 or a click to type")
-        assert driven.app.seen == ["left"]
+        await until(lambda: driven.app.seen == ["left"])
         assert driven.app.focused is None
         driven.pane.enter()
         await until(lambda: terminal.has_focus)
@@ -142,7 +141,7 @@ async def test_a_shell_that_ended_says_so_and_offers_another() -> None:
         terminal = await driven.open("m1", "the image")
         terminal.write("exit 7\r")
         await driven.see("✗ The shell ended with exit code 7.", "enter opens another")
-        assert driven.app.seen == ["ended m1"]
+        await until(lambda: driven.app.seen == ["ended m1"])
         await driven.pilot.press("q", "enter")
         await until(lambda: driven.app.seen == ["ended m1", "another m1"])
 
@@ -258,12 +257,13 @@ async def test_without_an_emulator_the_users_own_terminal_is_offered() -> None:
 
 
 @pytest.mark.usefixtures("no_emulator")
-async def test_a_shell_in_the_users_own_terminal_ends_like_any_other() -> None:
+async def test_a_shell_in_the_users_own_terminal_ends_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PaneApp, "suspend", lambda app: nullcontext())
     async with opened() as driven:
-        shell = await driven.pane.open("m1", "the image", BASH, focus=True)
-        shell.query_one(OwnTerminal).post_message(OwnTerminal.Exited(Exit(3)))
+        await driven.pane.open("m1", "the image", program("sh", "-c", "exit 3"), focus=True)
+        await driven.pilot.press("enter")
         await driven.see("✗ The shell ended with exit code 3.")
-        assert driven.app.seen == ["ended m1"]
+        await until(lambda: driven.app.seen == ["ended m1"])
 
 
 def test_the_command_to_paste_runs_the_same_program_in_the_same_environment() -> None:
