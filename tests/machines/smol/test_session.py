@@ -89,13 +89,13 @@ async def test_freezing_moves_the_machine_on_and_nothing_runs_in_what_was_frozen
     assert machine.vm.name != first
     assert f"branch {first} {machine.vm.name}" in host.calls
     assert (await machine.exec("true")).exit_code == 0
-    assert f"--name {machine.vm.name} -it" in " ".join(machine.shell().argv)
     with pytest.raises(MachineError, match="is frozen and runs nothing"):
         await state.vm.run(["true"], ExecOptions())
     again = await machine.freeze()
     assert again.vm.parent is state.vm
     branch = await state.branch("b")
     assert branch.vm.parent is state.vm
+    assert f"--name {machine.vm.name} -it" in " ".join(machine.shell().argv)
 
 
 async def test_a_command_in_flight_is_ended_before_its_machine_is_frozen(
@@ -133,6 +133,29 @@ async def test_a_source_goes_after_its_branches(host: FakeSmolvm, session: SmolS
     await state.delete()
     assert host.records == {}
     assert list(host.directories.iterdir()) == []
+
+
+async def test_a_machine_with_a_shell_goes_on_as_it_is_when_its_state_is_kept(
+    host: FakeSmolvm, session: SmolSession
+) -> None:
+    machine = await session.create("m", IMAGE)
+    machine.shell()
+    vm = machine.vm
+    state = await machine.freeze()
+    assert machine.vm is vm
+    assert state.vm.parent is vm
+    assert not host.records[vm.name].frozen
+    assert (await machine.exec("true")).exit_code == 0
+    branch = await state.branch("b")
+    assert host.records[state.key].frozen
+
+    await machine.delete()
+    assert not machine.alive
+    assert host.records[vm.name].process.wait(5) == -signal.SIGKILL  # its record carries the state
+    await branch.delete()
+    assert set(host.records) == {vm.name, state.key}
+    await state.delete()
+    assert host.records == {}
 
 
 async def test_branches_of_one_state_are_made_one_after_the_other(

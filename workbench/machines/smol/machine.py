@@ -55,7 +55,7 @@ class SmolMachine:
         self._name = name
         self.vm = vm
         """The microVM that it runs in now."""
-        self._left: list[Vm] = []
+        self._has_shell = False
 
     @property
     def name(self) -> str:
@@ -101,7 +101,9 @@ class SmolMachine:
     async def freeze(self) -> SmolState:
         """A state of this machine, memory and processes included. The machine goes on, in a branch of it.
 
-        Commands that run in it now are ended. A caller that is cancelled waits all the same.
+        Commands that run in it now are ended. Where a shell may be attached, which a branch would lose, the
+        machine goes on as it is, and the state is a branch of it. A caller that is cancelled waits all the
+        same.
 
         Raises:
             MachineError: it cannot be frozen, and goes on.
@@ -110,9 +112,12 @@ class SmolMachine:
         return await to_the_end(self._freeze())
 
     async def _freeze(self) -> SmolState:
-        frozen, memory = self.vm, vmm.usage(self.vm.process).memory_bytes
-        self.vm = await frozen.branch()
-        return SmolState(frozen, memory)
+        vm, memory = self.vm, vmm.usage(self.vm.process).memory_bytes
+        branch = await vm.branch(freeze=not self._has_shell)
+        if self._has_shell:
+            return SmolState(branch, memory)
+        self.vm = branch
+        return SmolState(vm, memory)
 
     @property
     def alive(self) -> bool:
@@ -121,6 +126,7 @@ class SmolMachine:
 
     def shell(self, *, user: str | int | None = None, env: Mapping[str, str] | None = None) -> HostCommand:
         """An interactive login on this machine, in its working directory."""
+        self._has_shell = True
         argv = [str(CLI), "machine", "exec", "--name", self.vm.name, "-it"]
         for name, value in {"COLORTERM": "truecolor", **(env or {})}.items():
             argv += ["-e", f"{name}={value}"]
@@ -161,9 +167,9 @@ class SmolMachine:
         return GuestUsage(stats.cpu_percent, stats.memory.used_bytes, stats.memory.total_bytes)
 
     async def delete(self) -> None:
-        """See `Machine.delete`."""
+        """See `Machine.delete`. A state that it went on from stays."""
         try:
-            await self.vm.delete()
+            await self.vm.end()
         except MachineError:
             if self.vm.alive:
                 raise

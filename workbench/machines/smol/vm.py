@@ -114,6 +114,7 @@ class Vm:
         self.branches: set[Vm] = set()
         """Those that were branched from it and still exist."""
         self.frozen = False
+        self.ended = False
         self.deleted = False
         self._fleet = fleet
         self._changing = asyncio.Lock()
@@ -125,7 +126,7 @@ class Vm:
     @property
     def alive(self) -> bool:
         """Whether its VMM runs."""
-        return not self.deleted and vmm.alive(self.process)
+        return not self.ended and not self.deleted and vmm.alive(self.process)
 
     async def run(
         self,
@@ -161,34 +162,49 @@ class Vm:
             raise await self.failure("the command was ended, for its machine was frozen or deleted")
         return finished
 
-    async def branch(self) -> Vm:
-        """A machine that starts as this one is now. This one is frozen for good and never runs again.
+    async def branch(self, *, freeze: bool = True) -> Vm:
+        """A machine that starts as this one is now, processes included.
 
-        Commands still running in it are ended; processes that run by themselves go on in the branch.
+        Args:
+            freeze: Freeze this one for good, which makes all further branches quick and alike. Commands still
+                running in it are ended. When False, it goes on undisturbed, and its memory is copied.
 
         Raises:
             MachineError: it cannot be branched. One that was not frozen before goes on.
             MachineDiedError: it is lost.
         """
-        return await self._fleet.owned(self._branch())
+        return await self._fleet.owned(self._branch(freeze or self.frozen))
 
-    async def _branch(self) -> Vm:
+    async def _branch(self, freeze: bool) -> Vm:
         async with self._changing:
             self._check()
             if not self.branchable:
                 raise MachineError("a machine made from a packed one cannot be branched")
-            was_frozen, self.frozen = self.frozen, True
-            self._end_commands()  # they would wait for a frozen machine for ever
+            was_frozen, self.frozen = self.frozen, freeze
+            if freeze:
+                self._end_commands()  # they would wait for a frozen machine for ever
             name = self._fleet.next_name()
             try:
                 # Every branch can be branched itself: a trial's machine is frozen once its agent is done.
-                handle = await in_thread(self.handle.branch, name, branchable=True, freeze_source=True)
+                handle = await in_thread(self.handle.branch, name, branchable=True, freeze_source=freeze)
             except SmolError as error:
                 await in_thread(remove_traces, name)
                 if not was_frozen and await self._answers():
                     self.frozen = False
                 raise await self.failure(f"the microVM could not be branched: {error}") from None
             return Vm(name, handle, self._fleet, self, await in_thread(vmm.find, name), branchable=True)
+
+    async def end(self) -> None:
+        """End it now, and remove it now or, where branches of it exist, with the last of them. Idempotent.
+
+        Raises:
+            MachineError: smolvm refuses.
+        """
+        self.ended = True
+        self._end_commands()
+        vmm.kill(self.process)
+        if not self.branches:
+            await self.delete()
 
     async def delete(self) -> None:
         """End and remove it. Idempotent.
@@ -214,9 +230,11 @@ class Vm:
                     raise MachineError(f"{self.name} could not be deleted: {error}") from None
             self.deleted = True
             self._fleet.vms.discard(self)
-            if self.parent is not None:
-                self.parent.branches.discard(self)
             await in_thread(remove_traces, self.name)
+        if self.parent is not None:
+            self.parent.branches.discard(self)
+            if self.parent.ended and not self.parent.branches:
+                await self.parent.delete()
 
     async def failure(self, message: str) -> MachineError:
         """What to raise for an error of smolvm's: that the machine died says more than how it was noticed."""
