@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tarfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from tests.images.test_unpack import listing
 from workbench.images.archive import open_archive
 from workbench.images.cache import Cache
 from workbench.images.errors import ImageError
-from workbench.images.flatten import flat_archive, flat_tar_of, result_key, write_flat
+from workbench.images.flat import pour_from, result_key, write_flat
+from workbench.images.flatten import flat_archive, flat_tar_of
 from workbench.images.unpack import unpack
 
 CONFIG: dict[str, object] = {"Env": ["A=1"], "WorkingDir": "/srv", "Hostname": "x", "Cmd": None}
@@ -22,7 +24,7 @@ CONFIG: dict[str, object] = {"Env": ["A=1"], "WorkingDir": "/srv", "Hostname": "
 
 async def flat(tmp_path: Path, *layers: bytes) -> Path:
     archive = a.docker_archive(tmp_path / "layered.tar", *layers)
-    await write_flat(flat_tar_of(archive), tmp_path / "flat.tar", CONFIG, "amd64")
+    await write_flat(partial(pour_from, flat_tar_of(archive)), tmp_path / "flat.tar", CONFIG, "amd64")
     return tmp_path / "flat.tar"
 
 
@@ -99,7 +101,7 @@ async def test_a_hostile_archive_is_refused(tmp_path: Path) -> None:
 async def test_a_command_that_fails_is_said(tmp_path: Path) -> None:
     argv = ("sh", "-c", "echo some; echo tar: no room >&2; exit 2")
     with pytest.raises(ImageError, match="could not be exported: tar: no room"):
-        await write_flat(argv, tmp_path / "flat.tar", {}, "amd64")
+        await write_flat(partial(pour_from, argv), tmp_path / "flat.tar", {}, "amd64")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
@@ -108,8 +110,9 @@ async def test_a_full_disk_is_said(tmp_path: Path) -> None:
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], check=True)
     try:
+        zeros = partial(pour_from, ("head", "-c", "4M", "/dev/zero"))
         with pytest.raises(ImageError, match="no room left on the disk"):
-            await write_flat(("head", "-c", "4M", "/dev/zero"), small / "flat.tar", {}, "amd64")
+            await write_flat(zeros, small / "flat.tar", {}, "amd64")
     finally:
         subprocess.run(["umount", small], check=True)
 

@@ -8,34 +8,22 @@ import fcntl
 import json
 import os
 import re
-import shlex
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from workbench.images.build_events import OnBuildEvent
+from workbench.images.buildah_words import TAR, beside, bud_flags, built_layers
 from workbench.images.builder import PULL_TIMEOUT, BuildError, BuildRequest, BuiltLayers
 from workbench.images.errors import ImageError
+from workbench.images.flat import Sink, pour_from
 from workbench.images.process import ask, follow, leash
 from workbench.images.progress import StepReader
 
 _NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """A build's children end with it, whatever they did to get away, and its mounts go with it."""
-_BESIDE = """
-set -e
-container=$({buildah} from --pull=false {image})
-trap '{buildah} rm "$container" >/dev/null' EXIT
-cd "$({buildah} mount "$container")"
-"$@"
-"""
-_TAR = (
-    *("tar", "--create", "--sort=name", "--numeric-owner"),
-    *("--format=posix", "--pax-option=delete=atime,delete=ctime,delete=mtime"),
-    *("--xattrs", "--xattrs-include=user.*", "--xattrs-include=security.capability", "."),
-)
 
 
 class Buildah:
@@ -66,51 +54,23 @@ class Buildah:
         self._inside = (*leash(), *(() if os.geteuid() == 0 else ("buildah", "unshare")), *_NAMESPACE)
 
     async def build(self, request: BuildRequest, emit: OnBuildEvent) -> BuiltLayers:
-        warnings = []
-        flags = ["--isolation", "chroot", "--layers", "--force-rm", "--pull=false"]
-        flags += ["--format", "docker"]  # the OCI format drops SHELL and HEALTHCHECK
-        flags += [f"--build-arg={name}={value}" for name, value in request.args.items()]
-        binds = [i for i in request.dockerfile.instructions if re.search(r"--mount=\S*type=bind", i.text)]
-        if binds and request.use_layers:
-            # https://github.com/containers/buildah/issues/5400: its key lacks what is mounted.
-            flags.append("--no-cache")
-            line = binds[0].line
-            warnings.append(
-                f"Dockerfile:{line}: buildah cannot tell when a bind mount changed, so no layer is reused"
-            )
-        elif not request.use_layers:
-            flags.append("--no-cache")
+        flags, warnings = bud_flags(request)
         await self._refuse_heredocs(request)
         reader = StepReader(request.dockerfile, emit)
         async with self._temporary() as tmp:
-            code = await self._bud(request.context, tmp, [*flags, "--tag", request.tag], reader.line)
+            code = await self._bud(request.context, tmp, flags, reader.line)
             failure = reader.end(failed=code != 0)
             if failure is not None:
                 raise BuildError.of(failure)
             image = (tmp / "iid").read_text().strip()
-        said = json.loads((await self._inspect(image))["Config"])
-        return BuiltLayers(
-            id=image,
-            diff_ids=tuple(said["rootfs"]["diff_ids"]),
-            config=said.get("config") or {},
-            architecture=said["architecture"],
-            steps=tuple(reader.steps),
-            warnings=tuple(warnings),
-        )
+        return built_layers(image, await self._inspect(image), reader.steps, warnings)
 
     async def _bud(
         self, context: Path, tmp: Path, flags: Sequence[str], on_line: Callable[[str], None]
     ) -> int:
         argv = [*self._inside, "buildah", *self._storage, "--registries-conf", str(self._registries)]
-        argv += [
-            "bud",
-            *flags,
-            "--iidfile",
-            str(tmp / "iid"),
-            "--file",
-            str(context / "Dockerfile"),
-            str(context),
-        ]
+        argv += ["bud", *flags, "--iidfile", str(tmp / "iid")]
+        argv += ["--file", str(context / "Dockerfile"), str(context)]
         return await follow(argv, on_line, env={"TMPDIR": str(tmp)})
 
     async def _refuse_heredocs(self, request: BuildRequest) -> None:
@@ -133,7 +93,7 @@ class Buildah:
 
     async def digest(self, image: str) -> str:
         try:
-            return str((await self._inspect(image))["FromImageDigest"])
+            return str(json.loads(await self._inspect(image))["FromImageDigest"])
         except ImageError:
             return ""
 
@@ -142,12 +102,11 @@ class Buildah:
         await ask([*argv, "pull", "--quiet", "--policy", "always", image], timeout=PULL_TIMEOUT)
         return await self.digest(image)
 
-    @asynccontextmanager
-    async def flat_tar(self, image: str) -> AsyncIterator[Sequence[str]]:
-        yield self.beside(image, _TAR)
+    async def export(self, image: str, sink: Sink) -> None:
+        await pour_from(self.beside(image, TAR), sink)
 
     def beside(self, image: str, command: Sequence[str]) -> Sequence[str]:
-        script = _BESIDE.format(buildah=shlex.join(["buildah", *self._storage]), image=shlex.quote(image))
+        script = beside(("buildah", *self._storage), image)
         return (*self._inside, "sh", "-c", script, "sh", *command)
 
     async def prune(self) -> None:
@@ -176,10 +135,8 @@ class Buildah:
     async def _remove(self, path: Path) -> None:
         await ask([*self._inside, "rm", "-rf", "--", str(path)])  # files may be of the namespace's users
 
-    async def _inspect(self, image: str) -> dict[str, Any]:
-        text = await ask([*self._inside, "buildah", *self._storage, "inspect", "--type", "image", image])
-        found: dict[str, Any] = json.loads(text)
-        return found
+    async def _inspect(self, image: str) -> str:
+        return await ask([*self._inside, "buildah", *self._storage, "inspect", "--type", "image", image])
 
 
 def _registries(store: Path) -> Path:

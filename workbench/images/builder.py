@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +11,7 @@ import msgspec
 from workbench.images.build_events import OnBuildEvent
 from workbench.images.dockerfile import Dockerfile
 from workbench.images.errors import ROOM_HINT, ImageError
+from workbench.images.flat import Sink
 from workbench.images.progress import Failure, StepRecord
 
 PULL_TIMEOUT = 1800.0
@@ -107,8 +107,12 @@ class Builder(Protocol):
         """
         ...
 
-    def flat_tar(self, image: str) -> AbstractAsyncContextManager[Sequence[str]]:
-        """A command that prints the image's file system as one tar."""
+    async def export(self, image: str, sink: Sink) -> None:
+        """Give the image's file system as one tar, whiteouts applied, piece by piece.
+
+        Raises:
+            ImageError: it failed.
+        """
         ...
 
     def beside(self, image: str, command: Sequence[str]) -> Sequence[str] | None:

@@ -6,14 +6,15 @@ import json
 import platform
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from workbench.images.build_events import OnBuildEvent
 from workbench.images.builder import PULL_TIMEOUT, BuildError, BuildRequest, BuiltLayers
 from workbench.images.errors import ImageError
+from workbench.images.flat import Sink, pour_from
 from workbench.images.flatten import flat_tar_of
 from workbench.images.process import ask, follow, leash
 from workbench.images.progress import BuildKitReader, StepReader
@@ -65,12 +66,11 @@ class Docker:
         await ask([self._program, "pull", "--quiet", image], timeout=PULL_TIMEOUT)
         return await self.digest(image)
 
-    @asynccontextmanager
-    async def flat_tar(self, image: str) -> AsyncIterator[Sequence[str]]:
+    async def export(self, image: str, sink: Sink) -> None:
         # The command is never run; an image without one could not be created otherwise.
         container = (await ask([self._program, "create", image, "/bin/true"])).split()[-1]
         try:
-            yield (*leash(), self._program, "export", container)
+            await pour_from((*leash(), self._program, "export", container), sink)
         finally:
             with suppress(ImageError):
                 await ask([self._program, "rm", "--force", container])
@@ -138,12 +138,11 @@ class Apple:
         await ask(["container", "image", "pull", image], timeout=PULL_TIMEOUT)
         return await self.digest(image)
 
-    @asynccontextmanager
-    async def flat_tar(self, image: str) -> AsyncIterator[Sequence[str]]:
+    async def export(self, image: str, sink: Sink) -> None:
         with tempfile.TemporaryDirectory(prefix="workbench-") as directory:
             archive = Path(directory, "image.tar")
-            await ask(["container", "image", "save", "--output", str(archive), image], timeout=600)
-            yield flat_tar_of(archive)
+            await ask(["container", "image", "save", "--output", str(archive), image], timeout=PULL_TIMEOUT)
+            await pour_from(flat_tar_of(archive), sink)
 
     def beside(self, image: str, command: Sequence[str]) -> None:
         """Its file systems lie where only its daemon reaches."""

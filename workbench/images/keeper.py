@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from workbench.images.archive import config_of, host_architecture
@@ -19,7 +20,7 @@ from workbench.images.builder import Builder, BuildError, BuildRequest
 from workbench.images.context import context_files, stage
 from workbench.images.dockerfile import Dockerfile, is_pinned, read_dockerfile
 from workbench.images.errors import ImageError
-from workbench.images.flatten import result_key, write_flat
+from workbench.images.flat import result_key, write_flat
 from workbench.images.inputs import Inputs, changes
 from workbench.images.mirror import mirror_in
 from workbench.images.store import BuildRecord, BuiltImage, ImageStore
@@ -175,8 +176,8 @@ class ImageKeeper:
         )
 
         async def archive(path: Path) -> None:
-            async with self._builder.flat_tar(built.id) as argv:
-                await write_flat(argv, path, built.config, built.architecture)
+            pour = partial(self._builder.export, built.id)
+            await write_flat(pour, path, built.config, built.architecture)
 
         async def tree(path: Path, like: Path | None) -> None:
             await mirror_in(lambda command: self._builder.beside(built.id, command) or (), path, like)
