@@ -29,7 +29,8 @@ from rich.table import Table
 from textual.app import App
 
 from workbench.machines.machine import HostCommand
-from workbench.ui.terminal.emulator import Effects, load_emulator
+from workbench.ui.terminal.emulator import Effects
+from workbench.ui.terminal.load import load_emulator
 from workbench.ui.terminal.pty import HostPty
 from workbench.ui.terminal.terminal import Terminal
 from workbench.ui.terminal.transport import Exit

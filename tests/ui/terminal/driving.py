@@ -19,7 +19,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from workbench.machines.machine import HostCommand
-from workbench.ui.terminal.emulator import Effects, Emulator, load_emulator
+from workbench.ui.terminal.emulator import Effects, Emulator
+from workbench.ui.terminal.load import load_emulator
 from workbench.ui.terminal.terminal import Terminal
 from workbench.ui.terminal.transport import Transport
 

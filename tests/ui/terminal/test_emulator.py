@@ -214,9 +214,11 @@ def test_a_selection_is_told_by_row_and_read_with_wrapped_lines_joined() -> None
     screen.feed(b"0123456789abcdef\r\nnext")
     screen.select(8, 0)
     screen.select_to(1, 1)
+    assert screen.selected
     assert screen.selection() == "89ab"
     assert [row.selected for _, row in screen.changed()] == [(8, 10), (0, 2), None, None]
     screen.select_none()
+    assert not screen.selected
     assert screen.selection() == ""
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
+import psutil
 import pytest
 from textual.app import App, ComposeResult
 from textual.binding import Binding
@@ -200,6 +201,15 @@ async def test_the_pane_can_close_a_shell_without_a_word() -> None:
         await driven.pane.close("m9")
         assert driven.pane.shells == []
         assert driven.app.seen == []
+
+
+async def test_shells_closed_as_soon_as_they_are_opened_leave_no_process_behind() -> None:
+    before = set(psutil.Process().children(recursive=True))
+    async with opened() as driven:
+        for _ in range(10):
+            await driven.pane.open("m1", "the image", BASH)
+            await driven.pane.close("m1")
+        await until(lambda: set(psutil.Process().children(recursive=True)) <= before)
 
 
 async def test_one_key_asks_for_another_on_the_same_state() -> None:

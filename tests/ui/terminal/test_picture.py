@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rich.color import Color
 from rich.style import Style
 
 from tests.ui.terminal.driving import emulator
@@ -58,9 +61,17 @@ def test_the_cursor_is_seen_on_text_in_reverse() -> None:
     screen.feed(b"\x1b[7mabc\x1b[1;1H")
     picture = Picture(3, 1)
     picture.take(screen, 1)
-    cell = next(iter(picture.line(0, INK)))
-    assert cell.style is not None
-    assert (cell.text, cell.style.reverse, cell.style.bgcolor) == ("a", False, INK.cursor.bgcolor)
+    text, style, _ = next(iter(picture.line(0, INK)))
+    assert style is not None
+    assert (text, style.reverse, style.bgcolor) == ("a", False, Color.parse("white"))
+
+
+def test_no_cursor_is_drawn_where_none_is_wanted() -> None:
+    screen, _ = emulator(3, 1)
+    picture = Picture(3, 1)
+    picture.take(screen, 1)
+    assert backgrounds(picture, 0) == [(" ", "white"), ("  ", "black")]
+    assert {part.style for part in picture.line(0, replace(INK, cursor=None))} == {INK.text}
 
 
 def test_selection_and_matches_lie_over_the_text() -> None:

@@ -167,6 +167,31 @@ async def test_closing_before_the_start_does_nothing() -> None:
     await HostPty(BASH).close()
 
 
+async def test_a_program_that_is_hung_up_on_while_it_starts_ends() -> None:
+    pty = HostPty(BASH)
+    exits: list[Exit] = []
+    starting = asyncio.create_task(pty.start(80, 24, bytearray().extend, exits.append))
+    await asyncio.sleep(0)
+    await pty.close()
+    await starting
+    assert pty.process_id is not None
+    assert not psutil.pid_exists(pty.process_id)
+    assert exits == []
+
+
+async def test_a_start_that_is_cancelled_leaves_no_file_open() -> None:
+    await HostPty(BASH).close()
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(5):
+        exits: list[Exit] = []
+        starting = asyncio.create_task(HostPty(BASH).start(80, 24, bytearray().extend, exits.append))
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    assert len(os.listdir("/dev/fd")) == before
+
+
 async def test_the_loop_has_its_turn_while_a_program_floods() -> None:
     running = await start(sh("yes | head -c 5000000"))
     turns = 0

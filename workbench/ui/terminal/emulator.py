@@ -158,6 +158,11 @@ class Emulator(Protocol):
 
     def select_none(self) -> None: ...
 
+    @property
+    def selected(self) -> bool:
+        """Whether something is selected."""
+        ...
+
     def selection(self) -> str:
         """The selected text, wrapped lines joined; empty when nothing is selected."""
         ...
@@ -198,16 +203,3 @@ class Emulator(Protocol):
 
 
 type EmulatorFactory = Callable[[int, int, Effects], Emulator]
-
-
-def load_emulator() -> EmulatorFactory:
-    """The emulator for this platform, loaded. Takes a quarter of a second the first time.
-
-    Raises:
-        EmulatorMissingError: it has no wheel for this platform.
-    """
-    try:
-        from workbench.ui.terminal.ghostty.terminal import GhosttyEmulator
-    except (ImportError, OSError) as error:
-        raise EmulatorMissingError(f"no terminal emulator for this platform: {error}") from error
-    return GhosttyEmulator

@@ -13,8 +13,9 @@ from textual.message import Message
 from textual.widgets import Static, TabbedContent
 
 from workbench.machines.machine import HostCommand
-from workbench.ui.terminal.emulator import EmulatorMissingError, load_emulator
+from workbench.ui.terminal.emulator import EmulatorMissingError
 from workbench.ui.terminal.keys import SHELLS
+from workbench.ui.terminal.load import load_emulator
 from workbench.ui.terminal.shell import Shell
 from workbench.ui.terminal.terminal import Terminal
 from workbench.ui.terminal.transport import Transport

@@ -19,7 +19,8 @@ class Ink:
     """The styles to draw with."""
 
     text: Style
-    cursor: Style
+    cursor: Style | None
+    """None to show no cursor."""
     selection: Style
     match: Style
     current: Style
@@ -82,7 +83,7 @@ class Picture:
         for match in self._matches:
             if match.y == y:
                 strip = _over(strip, match.start, match.end, ink.current if match.current else ink.match)
-        if self._cursor and self._cursor.y == y:
+        if ink.cursor and self._cursor and self._cursor.y == y:
             x = self._cursor.x
             style = ink.cursor if self._cursor.block else Style(underline=True, bold=True)
             strip = _over(strip, x, x + _width_at(strip, x), style)

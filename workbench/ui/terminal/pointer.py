@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual import events
 from textual.events import MouseEvent
 from textual.geometry import Offset
 
 from workbench.ui.terminal.emulator import Emulator, MouseAction
 
-WHEEL_UP, WHEEL_DOWN, WHEEL_LEFT, WHEEL_RIGHT = 4, 5, 6, 7
 _LEFT = 1
+_WHEEL_UP, _WHEEL_DOWN = 4, 5
+_WHEEL: dict[type[events.MouseEvent], int] = {
+    events.MouseScrollUp: _WHEEL_UP,
+    events.MouseScrollDown: _WHEEL_DOWN,
+    events.MouseScrollLeft: 6,
+    events.MouseScrollRight: 7,
+}
 _WHEEL_LINES = 3
-_WHEEL_KEYS = {WHEEL_UP: "up", WHEEL_DOWN: "down"}
+_WHEEL_KEYS = {_WHEEL_UP: "up", _WHEEL_DOWN: "down"}
 
 
 class Pointer:
@@ -62,14 +69,15 @@ class Pointer:
         self._emulator.select(*at, "word" if times == 2 else "line")
         return True
 
-    def wheel(self, button: int, event: MouseEvent, at: Offset) -> None:
+    def wheel(self, event: MouseEvent, at: Offset) -> None:
         """The wheel turned by one notch. Full-screen programs without a use for the mouse get arrows."""
+        button = _WHEEL[type(event)]
         if self._for_program(event):
             self._tell("press", button, event, at)
         elif button in _WHEEL_KEYS and self._emulator.alternate:
             self._send(self._emulator.encode_key(_WHEEL_KEYS[button], None) * _WHEEL_LINES)
         elif button in _WHEEL_KEYS:
-            self._emulator.scroll_by(-_WHEEL_LINES if button == WHEEL_UP else _WHEEL_LINES)
+            self._emulator.scroll_by(-_WHEEL_LINES if button == _WHEEL_UP else _WHEEL_LINES)
 
     def _for_program(self, event: MouseEvent) -> bool:
         return self._emulator.wants_mouse and not event.shift

@@ -98,11 +98,13 @@ class HostPty:
                 env={**self._command.env, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
                 start_new_session=True,
             )
-        except OSError as error:
+        except BaseException as error:
             for fd in (self._master, self._slave, self._notes_fd):
                 os.close(fd)
             self._master = -1
-            raise TransportError(f"{program} cannot be started: {error.strerror}") from error
+            if isinstance(error, OSError):
+                raise TransportError(f"{program} cannot be started: {error.strerror}") from error
+            raise
         finally:
             os.close(notes)
         loop = asyncio.get_running_loop()
@@ -111,6 +113,8 @@ class HostPty:
             loop.add_reader(fd, reader)
         self._watch = loop.create_task(self._wait(self._process))
         self._send()  # what was typed ahead
+        if self._hung_up:  # while it was being started
+            await self.close()
 
     def write(self, data: bytes) -> None:
         if self._over or len(self._pending) + len(data) > _PENDING_LIMIT:

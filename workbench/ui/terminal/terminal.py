@@ -7,17 +7,19 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-from textual import events
+from textual import events, on
 from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from workbench.machines.machine import HostCommand
-from workbench.ui.terminal.emulator import Effects, Emulator, Found, load_emulator
+from workbench.ui.terminal.emulator import Effects, Emulator, Found
 from workbench.ui.terminal.keys import TERMINAL, is_for_workbench
+from workbench.ui.terminal.load import load_emulator
+from workbench.ui.terminal.outside import Outside
 from workbench.ui.terminal.picture import Ink, Picture
-from workbench.ui.terminal.pointer import WHEEL_DOWN, WHEEL_LEFT, WHEEL_RIGHT, WHEEL_UP, Pointer
+from workbench.ui.terminal.pointer import Pointer
 from workbench.ui.terminal.pty import HostPty
 from workbench.ui.terminal.transport import Exit, Transport, TransportError
 
@@ -31,8 +33,6 @@ _DRAW_SECONDS = 0.01
 """After so long the rest of a picture waits for the next turn, so that keys are not held up."""
 _HELD_SECONDS = 0.15
 """How long a program may hold its picture back (mode 2026) before it is shown as it is."""
-_OUTSIDE_SECONDS = 0.25
-"""Least seconds between two bells, titles or copies."""
 
 
 class Terminal(Widget, can_focus=True):
@@ -118,9 +118,9 @@ class Terminal(Widget, can_focus=True):
         self._starting = False
         self._visible = True
         self._frame: asyncio.TimerHandle | None = None
-        self._drawn_at = self._painted_at = self._held_since = self._outside_at = 0.0
+        self._drawn_at = self._painted_at = self._held_since = 0.0
         self._unseen = 0
-        self._outside: dict[str, Callable[[], None]] = {}
+        self._outside = Outside()
 
     # The program.
 
@@ -172,7 +172,7 @@ class Terminal(Widget, can_focus=True):
     def _end(self, ended: Exit) -> None:
         self.ended = ended
         self.add_class("-ended")
-        self._draw_soon()
+        self.refresh()
         self.post_message(self.Exited(self))
 
     def hang_up(self) -> None:
@@ -191,10 +191,8 @@ class Terminal(Widget, can_focus=True):
         if emulator:
             emulator.close()
 
-    # What it makes happen outside its screen: of each kind the last, and not too often.
-
     def _let_out(self, kind: str, effect: Callable[[], None]) -> None:
-        self._outside[kind] = effect
+        self._outside.put(kind, effect)
         self._draw_soon()
 
     def _retitle(self, title: str) -> None:
@@ -252,15 +250,11 @@ class Terminal(Widget, can_focus=True):
         if not (emulator := self._emulator):
             return
         self._drawn_at = now = asyncio.get_running_loop().time()
-        if self._outside and now - self._outside_at >= _OUTSIDE_SECONDS:
-            self._outside_at = now
-            effects, self._outside = self._outside, {}
-            for effect in effects.values():
-                effect()
+        self._outside.let_out(now)
         waits = self._visible and self._waits(emulator, now)
         if self._visible and not waits:
             self._paint(emulator, now)
-        if waits or self._outside or not self._picture.complete:
+        if waits or self._outside.waits or not self._picture.complete:
             self._draw_soon()
 
     def _waits(self, emulator: Emulator, now: float) -> bool:
@@ -284,9 +278,15 @@ class Terminal(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the picture."""
-        names = ("cursor", "selection", "match", "current")
-        over = [self.get_component_rich_style(f"terminal--{name}") for name in names]
-        return self._picture.line(y, Ink(self.rich_style, *over))
+        style = self.get_component_rich_style
+        ink = Ink(
+            text=self.rich_style,
+            cursor=None if self.ended else style("terminal--cursor"),
+            selection=style("terminal--selection"),
+            match=style("terminal--match"),
+            current=style("terminal--current"),
+        )
+        return self._picture.line(y, ink)
 
     # Scrolling, searching, copying.
 
@@ -294,7 +294,7 @@ class Terminal(Widget, can_focus=True):
         """Leave keys to the program where they would do nothing here."""
         if self._emulator is None or action not in {"scroll_page", "scroll_end", "copy"}:
             return True
-        return bool(self._emulator.selection()) if action == "copy" else not self._emulator.alternate
+        return self._emulator.selected if action == "copy" else not self._emulator.alternate
 
     def action_scroll_page(self, pages: int) -> None:
         """Show older lines (negative) or newer ones."""
@@ -392,20 +392,12 @@ class Terminal(Widget, can_focus=True):
             self.action_copy()
             self._draw_soon()
 
-    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._wheel(WHEEL_UP, event)
-
-    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._wheel(WHEEL_DOWN, event)
-
-    def _on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
-        self._wheel(WHEEL_LEFT, event)
-
-    def _on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
-        self._wheel(WHEEL_RIGHT, event)
-
-    def _wheel(self, button: int, event: events.MouseEvent) -> None:
+    @on(events.MouseScrollUp)
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollLeft)
+    @on(events.MouseScrollRight)
+    def _wheel(self, event: events.MouseEvent) -> None:
         event.stop()
         if self._pointer:
-            self._pointer.wheel(button, event, self._cell(event))
+            self._pointer.wheel(event, self._cell(event))
             self._draw_soon()

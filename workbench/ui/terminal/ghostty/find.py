@@ -40,9 +40,14 @@ class Selection:
         """Select nothing."""
         self._vt.set("SELECTION", ffi.NULL)
 
+    @property
+    def exists(self) -> bool:
+        """Whether something is selected."""
+        return self._vt.read("SELECTION", sized("GhosttySelection"))
+
     def text(self) -> str:
         """See `Emulator.selection`."""
-        return self._vt.format(ffi.NULL) if self._vt.read("SELECTION", sized("GhosttySelection")) else ""
+        return self._vt.format(ffi.NULL) if self.exists else ""
 
 
 class Search:

@@ -117,6 +117,10 @@ class GhosttyEmulator:
     def select_none(self) -> None:
         self._selection.clear()
 
+    @property
+    def selected(self) -> bool:
+        return self._selection.exists
+
     def selection(self) -> str:
         return self._selection.text()
 
