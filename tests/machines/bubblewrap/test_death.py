@@ -41,6 +41,13 @@ def test_a_killed_engine_leaves_only_files_and_the_next_one_removes_them(
     assert _sweep(person, directory) == []
 
 
+def test_an_engine_killed_while_it_keeps_a_state_leaves_no_process(person: Person) -> None:
+    engine, says = _captive(person, person.scratch("death"), "freezing")
+    engine.kill()
+    engine.wait()
+    _wait_for_end(says.processes)
+
+
 def test_a_machine_ends_with_its_engine_though_bwrap_was_killed_before(person: Person) -> None:
     engine, says = _captive(person, person.scratch("death"))
     children = Path(f"/proc/{engine.pid}/task/{engine.pid}/children")
@@ -59,8 +66,8 @@ class Captive(msgspec.Struct):
     processes: list[int]
 
 
-def _captive(person: Person, directory: Path) -> tuple[subprocess.Popen[str], Captive]:
-    words = person.command("tests.machines.bubblewrap.captive", str(directory))
+def _captive(person: Person, directory: Path, *how: str) -> tuple[subprocess.Popen[str], Captive]:
+    words = person.command("tests.machines.bubblewrap.captive", str(directory), *how)
     engine = subprocess.Popen(words, env=person.env, cwd="/", stdout=subprocess.PIPE, text=True)
     assert engine.stdout is not None
     return engine, msgspec.json.decode(engine.stdout.readline(), type=Captive)
@@ -72,8 +79,8 @@ def _sweep(person: Person, directory: Path) -> list[str]:
     return msgspec.json.decode(done.stdout, type=list[str])
 
 
-def _wait_for_end(pids: list[int]) -> None:
-    deadline = time.monotonic() + 2
+def _wait_for_end(pids: list[int], seconds: float = 2) -> None:
+    deadline = time.monotonic() + seconds
     while left := [pid for pid in pids if _runs(pid)]:
         assert time.monotonic() < deadline, left
         time.sleep(0.01)
@@ -84,3 +91,20 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def test_what_a_stop_held_up_is_ended_by_the_next_engine(person: Person) -> None:
+    directory = person.scratch("death")
+    engine, says = _captive(person, directory)
+    nsenters = [pid for pid in says.processes if _name(pid) == "nsenter"]
+    assert nsenters
+    for pid in nsenters:
+        os.kill(pid, signal.SIGSTOP)
+    engine.kill()
+    engine.wait()
+    assert _sweep(person, directory) == [says.path]
+    _wait_for_end(says.processes, seconds=20)  # the host's init, which reaps the rest, takes its time
+
+
+def _name(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()

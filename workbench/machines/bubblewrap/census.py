@@ -20,26 +20,42 @@ class Inhabitant(NamedTuple):
     parent: int
     session: int
     entered: bool
-    """Whether its parent is outside: nsenter, which waits for it."""
+    """Whether its parent is outside: bwrap, or nsenter, which waits for it."""
+    state: str
+    """The letter that ps shows."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether it does something, or would if it were let."""
+        return self.state not in "TtZX"
 
 
-def inhabitants(pid_namespace: int) -> list[Inhabitant]:
-    """All processes in the namespace with that inode, zombies left out."""
-    members = set(_members(pid_namespace))
+def inhabitants(namespace: int) -> list[Inhabitant]:
+    """All processes in the namespace with that inode."""
+    members = set(_members(namespace))
     found = []
     for pid in members:
         with contextlib.suppress(OSError):
             _, _, rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
             state, parent, _, session = rest.split()[:4]
-            if state not in "ZX":
-                found.append(Inhabitant(pid, int(parent), int(session), int(parent) not in members))
+            entered = int(parent) not in members
+            found.append(Inhabitant(pid, int(parent), int(session), entered, state))
     return found
 
 
-def usage_of(pid_namespace: int) -> Usage:
+def pid_namespace(pid: int) -> int:
+    """The inode of a process's namespace, 0 when it is gone."""
+    try:
+        name = os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return 0
+    return int(name.removeprefix("pid:[").removesuffix("]"))
+
+
+def usage_of(namespace: int) -> Usage:
     """What these processes cost; shared memory counts for each of its users."""
     memory, cpu, count = 0, 0.0, 0
-    for pid in _members(pid_namespace):
+    for pid in _members(namespace):
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
             memory += process.memory_info().rss
@@ -49,10 +65,7 @@ def usage_of(pid_namespace: int) -> Usage:
     return Usage(memory, cpu, count)
 
 
-def _members(pid_namespace: int) -> Iterator[int]:
-    wanted = f"pid:[{pid_namespace}]"
+def _members(namespace: int) -> Iterator[int]:
     for name in os.listdir("/proc"):
-        if name.isdecimal():
-            with contextlib.suppress(OSError):
-                if os.readlink(f"/proc/{name}/ns/pid") == wanted:
-                    yield int(name)
+        if name.isdecimal() and pid_namespace(int(name)) == namespace:
+            yield int(name)

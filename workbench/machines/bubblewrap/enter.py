@@ -5,41 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from shlex import quote
 
 from workbench.machines.bubblewrap.accounts import Account
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.launch import Running
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TERM = "xterm-256color"
+CANNOT_START = 126
+"""Docker's exit code for a command that could not be started."""
 _ARGUMENT_LIMIT = 100_000
 """Bytes; the kernel takes at most 128 KiB for one argument."""
-
-_BEGIN = r"""
-cd -- "$1" 2>/dev/null || { echo "chdir to cwd (\"$1\") failed: no such directory" >&2; exit 126; }
-shift
-while [ "$1" != -- ]; do export "$1"; shift; done
-shift
-unset OLDPWD
-"""
-"""Runs inside. Variables come as arguments, as the host's nsenter would heed some (LD_PRELOAD) itself."""
-_RUN = (
-    _BEGIN
-    + r"""
-__c=$1; shift
-command -v bash >/dev/null && exec "$@" bash -c "$__c"
-exec "$@" sh -c "$__c"
-"""
-)
-_FROM_STDIN = 'command=$(cat <&0); exec </dev/null; eval "unset command; $command"'
-_SHELL = (
-    _BEGIN
-    + r"""
-shell=$(command -v bash || echo /bin/sh)
-[ -n "$1" ] || exec "$shell" -i
-exec su -s "$shell" -- "$1"
-"""
-)
+_LONG = 'command=$(cat); exec </dev/null; eval "unset command; $command"'
 
 
 def entering(ground: Ground, running: Running, account: Account) -> list[str]:
@@ -69,22 +46,47 @@ def entering(ground: Ground, running: Running, account: Account) -> list[str]:
     return [*words, nsenter, *which, "--"]
 
 
-def command_words(command: str, cwd: str, env: Mapping[str, str]) -> tuple[list[str], bytes | None]:
-    """The words that run `command` once inside, and what to give them on stdin (None: nothing)."""
-    data = command.encode(errors="surrogateescape")
-    text = command if len(data) < _ARGUMENT_LIMIT else _FROM_STDIN
-    exported = [f"{name}={value}" for name, value in env.items() if _NAME.fullmatch(name)]
-    odd = [f"{name}={value}" for name, value in env.items() if not _NAME.fullmatch(name)]
-    words = ["/bin/sh", "-c", _RUN, "sh", cwd, *exported, "--", text]
-    if odd:  # no shell can export these
-        words += ["env", *odd]
-    return words, None if text is command else data
+def command_script(command: str, cwd: str, env: Mapping[str, str]) -> bytes:
+    """What a shell inside reads from its stdin to run `command`.
+
+    Variables are not given to nsenter, a program of the host that would heed some itself (LD_PRELOAD), nor as
+    arguments, which everyone in the machine can read. The shell stays and waits, so that the machine can be
+    stopped without it: nsenter answers the stop of its child by stopping itself, and would do so for ever
+    were this process killed then.
+    """
+    shell = "$(command -v bash || echo /bin/sh)"
+    strange = [f"{name}={value}" for name, value in env.items() if not _NAME.fullmatch(name)]
+    words = " ".join(map(quote, ["env", *strange] if strange else []))  # no shell can export these
+    if len(command.encode(errors="surrogateescape")) < _ARGUMENT_LIMIT:
+        start = f'{words} "{shell}" -c {quote(command)} </dev/null'
+    else:
+        start = f'printf %s {quote(command)} | {words} "{shell}" -c {quote(_LONG)}'
+    lines = [
+        *_place(cwd, env),
+        "exec 3>&2 2>/dev/null",  # what this shell says of a child that was killed is not the command's
+        f"{start} 2>&3 3>&-",
+        "exit $?",
+    ]
+    return "\n".join(lines).encode(errors="surrogateescape")
 
 
 def shell_words(cwd: str, env: Mapping[str, str], user: str) -> list[str]:
     """The words that are an interactive shell once inside, of `user` where that is not empty.
 
-    The machine's `su` looks the user up, as this must not wait for an answer from the machine.
+    The machine's `su` looks the user up, as this must not wait for an answer from the machine. The first
+    shell gives way to a second, whose arguments hold no variables any more, and which stays.
     """
-    exported = [f"{name}={value}" for name, value in env.items() if _NAME.fullmatch(name)]
-    return ["/bin/sh", "-c", _SHELL, "sh", cwd, f"TERM={_TERM}", *exported, "--", user]
+    shell = "$(command -v bash || echo /bin/sh)"
+    start = f'su -s "{shell}" -- {quote(user)}' if user else f'"{shell}" -i'
+    lines = [*_place(cwd, env), f"exec /bin/sh -c {quote(f'{start}; exit $?')}"]
+    return ["/bin/sh", "-c", "\n".join(lines)]
+
+
+def _place(cwd: str, env: Mapping[str, str]) -> list[str]:
+    """Lines that go to a directory, as Docker does or does not, and set variables."""
+    failed = quote(f'chdir to cwd ("{cwd}") failed: no such directory')
+    return [
+        f"cd -- {quote(cwd)} 2>/dev/null || {{ echo {failed} >&2; exit {CANNOT_START}; }}",
+        *(f"export {name}={quote(value)}" for name, value in env.items() if _NAME.fullmatch(name)),
+        "unset OLDPWD",
+    ]

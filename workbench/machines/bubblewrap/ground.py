@@ -11,6 +11,7 @@ from pathlib import Path
 
 from workbench.machines.bubblewrap.home import Home
 from workbench.machines.bubblewrap.namespace import UserNamespace
+from workbench.machines.bubblewrap.processes import run
 from workbench.machines.bubblewrap.programs import Programs
 
 
@@ -71,10 +72,7 @@ class Ground:
         self._home.release()
 
     async def _remove(self, paths: Sequence[Path]) -> None:
-        process = await asyncio.create_subprocess_exec(
-            *self._rm(paths), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}
-        )
-        await process.wait()
+        await run(self._rm(paths), env={}, keep_output=False)
 
     def _rm(self, paths: Sequence[Path]) -> list[str]:
         return [*self.as_owner, "/bin/rm", "-rf", "--", *map(os.fspath, paths)]

@@ -20,10 +20,11 @@ from pathlib import Path
 import msgspec
 
 from workbench.machines.bubblewrap.base import Base
+from workbench.machines.bubblewrap.census import inhabitants
 from workbench.machines.bubblewrap.ground import Ground, make_directory
 from workbench.machines.bubblewrap.hints import refused
 from workbench.machines.bubblewrap.keyring import forget_keys
-from workbench.machines.bubblewrap.processes import UMASK, readable, run
+from workbench.machines.bubblewrap.processes import UMASK, readable, run, signal_all
 
 _PAGE = 4096
 _OLD_ROOT = "/oldroot"
@@ -36,6 +37,8 @@ _FIRST = {
 }
 _NAMESPACES = {"mnt": "mount", "pid": "pid", "ipc": "ipc", "uts": "uts", "cgroup": "cgroup", "net": "net"}
 _START_TIMEOUT = 30.0
+_ENDING = 1.0
+"""Seconds that a machine takes to end, at most, if nothing is in the way."""
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -106,7 +109,11 @@ class Running:
 
     async def ended(self) -> None:
         """Wait for that, and let go of what this process held."""
-        await _reap(self._bwrap)
+        ending = asyncio.create_task(_reap(self._bwrap))
+        while not (await asyncio.wait({ending}, timeout=_ENDING))[0]:
+            # Someone inside stopped a shell, and with it the nsenter that should see its end.
+            here = await asyncio.to_thread(inhabitants, self.pid_namespace)
+            signal_all([p.parent for p in here if p.entered and p.pid != self.pid], signal.SIGKILL)
         self.release()
 
     def release(self) -> None:

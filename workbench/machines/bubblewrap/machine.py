@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import signal
 import subprocess
@@ -18,7 +17,7 @@ from workbench.machines.bubblewrap import keyring, merge, transfer
 from workbench.machines.bubblewrap.accounts import ROOT, Account, UnknownUserError, find_account
 from workbench.machines.bubblewrap.base import PATH
 from workbench.machines.bubblewrap.census import inhabitants, usage_of
-from workbench.machines.bubblewrap.enter import command_words, entering, shell_words
+from workbench.machines.bubblewrap.enter import CANNOT_START, command_script, entering, shell_words
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.launch import Running, Spec, launch
 from workbench.machines.bubblewrap.processes import Stopped, discard, readable, run
@@ -32,7 +31,7 @@ from workbench.machines.machine import (
     Usage,
 )
 
-_CANNOT_START = 126
+_TERM = "xterm-256color"
 _KILLED = 128 + signal.SIGKILL
 _DYING = 0.05
 """Seconds between the end of a machine's last command and its own."""
@@ -99,22 +98,22 @@ class BubblewrapMachine:
         try:
             account = await self._account(user)
         except UnknownUserError as error:
-            return Finished(_CANNOT_START, b"", f"{error}\n".encode())
-        words, data = command_words(
+            return Finished(CANNOT_START, b"", f"{error}\n".encode())
+        script = command_script(
             command, cwd or self.spec.workdir, {**self._variables(account), **(env or {})}
         )
-        stdin = subprocess.DEVNULL if data is None else _memory_file(data)
+        stdin = _memory_file(script)
         try:
             return await self._run(
-                words, account, stdin=stdin, timeout=timeout, on_output=on_output, keep_output=keep_output
+                ["/bin/sh"],
+                account,
+                stdin=stdin,
+                timeout=timeout,
+                on_output=on_output,
+                keep_output=keep_output,
             )
-        except OSError as error:
-            if error.errno != errno.E2BIG:
-                raise
-            return Finished(_CANNOT_START, b"", b"the environment variables are too long\n")
         finally:
-            if stdin >= 0:
-                os.close(stdin)
+            os.close(stdin)
 
     async def upload(self, source: Path, target: str) -> None:
         """Copy a host file to `target`, or a directory's contents into it, modes kept. All becomes root's.
@@ -190,7 +189,8 @@ class BubblewrapMachine:
         self._check()
         wanted = str(user) if user is not None else self.spec.user
         other = "" if _known_account(wanted) else wanted
-        words = shell_words(self.spec.workdir, {**self._variables(ROOT), **(env or {})}, other)
+        variables = {"TERM": _TERM, **self._variables(ROOT), **(env or {})}
+        words = shell_words(self.spec.workdir, variables, other)
         without_keys = (sys.executable, "-I", "-S", keyring.__file__)
         return HostCommand((*without_keys, *entering(self._ground, self._running, ROOT), *words), {})
 
@@ -268,7 +268,7 @@ class BubblewrapMachine:
         known = _known_account(wanted)
         if known:
             return known
-        files = await self._run(["/bin/sh", "-c", "cat /etc/passwd; echo; echo :; cat /etc/group"])
+        files = await self._run(["/bin/sh", "-c", "cat /etc/passwd; echo; echo :; cat /etc/group; exit $?"])
         passwd, _, group = files.stdout.decode(errors="replace").partition("\n:\n")
         account = find_account(wanted, passwd, group)
         if self._ground.users.mode == "single" and account.uid != 0:
@@ -293,7 +293,7 @@ class BubblewrapMachine:
                 env={},
             )
         finally:
-            stopped.wake()
+            await asyncio.to_thread(stopped.wake)
         if done.exit_code:
             raise MachineError(f"keeping the files of {self.name}: {_last_words(done)}")
         return others
@@ -321,9 +321,8 @@ class BubblewrapMachine:
         while fresh := [
             process
             for process in inhabitants(self._running.pid_namespace)
-            if process.pid not in stopped and process.pid != self._running.pid
+            if process.runs and not process.entered and process.pid not in stopped
         ]:
-            stopped.stop_parents({process.parent for process in fresh if process.entered})
             stopped.stop({process.pid for process in fresh})
             others = others or any(process.session not in self._sessions for process in fresh)
         return others

@@ -24,6 +24,10 @@ _STOPPING = 1.0
 """Seconds to wait for processes to stop; one that waits for a disk takes its time."""
 UMASK = 0o022
 """Docker's, whatever the user's own is."""
+_WAKING = 0.05
+"""Seconds to look after processes that were woken."""
+_ENDING = 0.1
+"""Seconds in which nsenter ends after its child."""
 GRACE = 0.05
 """Seconds that a command's background children may still print after it ended."""
 
@@ -202,85 +206,35 @@ class _Pump:
 
 
 async def _kill(pid: int, pidfd: int) -> None:
-    """End the session and all descendants of a program, and wait for it."""
-    await asyncio.to_thread(_kill_session, pid)
-    await readable(pidfd)
+    """End the session and all descendants of a program, and wait for it.
 
-
-def _kill_session(root: int) -> None:
-    """Kill what runs in the session of `root` or descends from it, and have `root` end.
-
-    `root` is nsenter, which ends when its child does. Were it killed, nobody would reap the child, and the
-    machine's first process could not end (pid_namespaces(7)).
+    The program is nsenter, most often, which ends when its child does. It is killed only where it does not:
+    its child's remains would be left to the host's init, and until that takes them, if it ever does, the
+    machine's first process cannot end (pid_namespaces(7)).
     """
-    stopped = Stopped()
-    stopped.stop_parents({root})
-    while fresh := {pid for pid in _session(root) if pid not in stopped}:
-        stopped.stop(fresh)
-    if stopped.any:
-        stopped.kill()
-    else:  # not yet in the machine
-        signal_all([root], signal.SIGKILL)
-        signal_all(_session(root), signal.SIGKILL)
+    while True:
+        await asyncio.to_thread(_kill_others, pid)
+        try:
+            async with asyncio.timeout(_ENDING):
+                return await readable(pidfd)
+        except TimeoutError:
+            if not await asyncio.to_thread(_session, pid):
+                signal_all([pid], signal.SIGKILL)
 
 
-class Stopped:
-    """Processes that were stopped, so that they can start no more, and the nsenters that wait for them.
-
-    nsenter answers its child's stop by stopping itself, whenever it gets to it, and would then sleep on after
-    all others were woken. So it is stopped before its child and woken after it, and hears of nothing.
-    """
-
-    def __init__(self) -> None:
-        self._pids: set[int] = set()
-        self._parents: set[int] = set()
-
-    def __contains__(self, pid: int) -> bool:
-        return pid in self._pids
-
-    @property
-    def any(self) -> bool:
-        """Whether there are some besides nsenters."""
-        return bool(self._pids)
-
-    def stop_parents(self, nsenters: set[int]) -> None:
-        """Stop these first."""
-        _stop(nsenters)
-        self._parents |= nsenters
-
-    def stop(self, pids: set[int]) -> None:
-        """Stop these, and return when they are."""
-        _stop(pids)
-        self._pids |= pids
-
-    def wake(self) -> None:
-        """Let all go on."""
-        signal_all(self._pids, signal.SIGCONT)
-        signal_all(self._parents, signal.SIGCONT)
-
-    def kill(self) -> None:
-        """Kill all but the nsenters, which end by themselves then."""
-        signal_all(self._pids, signal.SIGKILL)
-        signal_all(self._parents, signal.SIGCONT)
-
-
-def _stop(pids: set[int]) -> None:
-    signal_all(pids, signal.SIGSTOP)
+def _kill_others(root: int) -> None:
+    """Kill what runs in the session of `root` or descends from it, but not `root`."""
     deadline = time.monotonic() + _STOPPING
-    while any(_runs(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.0005)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] not in "TtZX"
+    while (members := _session(root)) and time.monotonic() < deadline:
+        entered = {pid for pid in members if _parent(pid) == root}
+        stopped = Stopped()
+        while fresh := {pid for pid in _session(root) if pid not in stopped and pid not in entered}:
+            stopped.stop(fresh)
+        signal_all(stopped.pids | entered, signal.SIGKILL)
 
 
 def _session(root: int) -> set[int]:
-    """All but `root` itself."""
+    """All that live, but `root` itself."""
     found = set()
     with contextlib.suppress(psutil.NoSuchProcess):
         found = {child.pid for child in psutil.Process(root).children(recursive=True)}
@@ -288,7 +242,59 @@ def _session(root: int) -> set[int]:
         with contextlib.suppress(OSError):
             if os.getsid(pid) == root:
                 found.add(pid)
-    return found - {root}
+    return {pid for pid in found - {root} if _state(pid) not in "ZX"}
+
+
+class Stopped:
+    """Processes that were stopped, so that they change nothing and start none.
+
+    Never the child of an nsenter: nsenter answers its child's stop by stopping itself, whenever it gets to
+    it, and no one would wake it if this process were killed. Those children are shells of ours that wait.
+    """
+
+    def __init__(self) -> None:
+        self.pids: set[int] = set()
+
+    def __contains__(self, pid: int) -> bool:
+        return pid in self.pids
+
+    def stop(self, pids: set[int]) -> None:
+        """Stop these, and return when they are. Blocks."""
+        signal_all(pids, signal.SIGSTOP)
+        _wait_until(lambda: all(_state(pid) in "TtZX" for pid in pids), _STOPPING)
+        self.pids |= pids
+
+    def wake(self) -> None:
+        """Let all go on, also those that answer a child's stop by one of their own, as su does. Blocks."""
+        signal_all(self.pids, signal.SIGCONT)
+        _wait_until(self._awake, _WAKING)
+
+    def _awake(self) -> bool:
+        asleep = [pid for pid in self.pids if _state(pid) == "T"]
+        signal_all(asleep, signal.SIGCONT)
+        return not asleep
+
+
+def _wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.0005)
+
+
+def _state(pid: int) -> str:
+    """The letter that ps shows, `X` for a process that is gone."""
+    return _status(pid)[0]
+
+
+def _parent(pid: int) -> int:
+    return int(_status(pid)[1])
+
+
+def _status(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["X", "0"]
 
 
 def signal_all(pids: Iterable[int], number: signal.Signals) -> None:

@@ -25,6 +25,7 @@ from workbench.machines.bubblewrap.machine import BubblewrapMachine, start_machi
 from workbench.machines.bubblewrap.namespace import Mode
 from workbench.machines.bubblewrap.programs import find_programs
 from workbench.machines.bubblewrap.state import BubblewrapState
+from workbench.machines.bubblewrap.strays import end_strays
 from workbench.machines.machine import MachineError
 
 LABEL = "bubblewrap: namespaces, not a VM"
@@ -199,6 +200,8 @@ class BubblewrapSession:
             Their directories.
         """
         left = abandoned(self.path.parent)
+        for path in left:
+            end_strays(path)
         self._ground.remove_now(left)
         return left
 

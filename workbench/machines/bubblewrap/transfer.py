@@ -16,14 +16,15 @@ from typing import IO
 
 from workbench.machines.machine import MachineError
 
-UNPACK = 'mkdir -p -- "$1" && cd -- "$1" && exec tar xpf -'
+UNPACK = 'mkdir -p -- "$1" && cd -- "$1" && tar xpf -; exit $?'
 """`sh -c UNPACK sh DIRECTORY` reads an archive on stdin."""
 PACK = """
-if [ -d "$1" ]; then cd -- "$1" && exec tar cf - .
-elif [ -f "$1" ]; then cd -- "$(dirname -- "$1")" && exec tar chf - -- "./${1##*/}"
+if [ -d "$1" ]; then cd -- "$1" && tar cf - .
+elif [ -f "$1" ]; then cd -- "$(dirname -- "$1")" && tar chf - -- "./${1##*/}"
 elif [ -e "$1" ]; then echo "$1 is neither a file nor a directory" >&2; exit 2
 else echo "there is no $1 in the machine" >&2; exit 2
-fi"""
+fi
+exit $?"""
 """`sh -c PACK sh PATH` writes an archive on stdout: of a directory's contents, or of the file alone."""
 CHANGED = 1
 """GNU tar's exit code when a file changed while it was read; the archive is whole all the same."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.machines.bubblewrap.bench import Bench, out
-from workbench.machines.machine import MachineDiedError, MachineError
+from workbench.machines.machine import MachineDiedError, MachineError, Stream
 
 
 async def twenty_machines_run_at_once(bench: Bench) -> None:
@@ -47,15 +48,36 @@ async def names_are_not_shared(bench: Bench) -> None:
 
 
 async def nothing_is_left_of_a_deleted_machine(bench: Bench) -> None:
+    await bench.session.settled()
+    before = set(bench.session.path.iterdir())
+    mark = f"9{os.getpid()}"
     async with bench.machine() as machine:
-        await out(machine, "mkdir -m 000 shut; setsid sleep 987 > /dev/null 2>&1 &")
+        await out(machine, f"mkdir -m 000 shut; setsid sleep {mark} > /dev/null 2>&1 &")
         if bench.session.mode != "single":
             await out(machine, "mkdir -m 700 theirs; touch theirs/f; chown -R daemon theirs")
-        before = {path.name for path in bench.session.path.iterdir() if path.name.startswith("m")}
+        assert len(set(bench.session.path.iterdir()) - before) == 1
     await bench.session.settled()
-    left = {path.name for path in bench.session.path.iterdir() if path.name.startswith("m")}
-    assert len(before - left) == 1
-    assert not await asyncio.to_thread(_running, "sleep\x00987\x00")
+    assert set(bench.session.path.iterdir()) == before
+    assert not await asyncio.to_thread(_running, f"sleep\x00{mark}\x00")
+
+
+async def a_stopped_shell_holds_up_no_one(bench: Bench) -> None:
+    stop = "kill -STOP $PPID; echo stopped; sleep 987"  # nsenter, outside, then stops itself
+    async with bench.machine() as machine:
+        with pytest.raises(TimeoutError):
+            await machine.exec(stop, timeout=0.5)
+        assert await out(machine, "echo alive") == "alive\n"
+        begun = asyncio.Event()
+
+        async def on_output(piece: bytes, stream: Stream) -> None:
+            begun.set()
+
+        running = asyncio.create_task(machine.exec(stop, on_output=on_output))
+        await begun.wait()
+        async with asyncio.timeout(10):
+            await machine.delete()
+            with pytest.raises(MachineDiedError):
+                await running
 
 
 def _running(command: str) -> bool:
