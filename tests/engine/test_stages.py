@@ -223,6 +223,23 @@ async def test_a_receipt_tells_the_proof_or_why_it_is_stale(hasty: Engine, slugi
     assert len(view.receipt.stale) == len(CASES)
 
 
+async def test_what_was_given_up_for_want_of_room_runs_whole_again(tmp_path: Path, slugify: Path) -> None:
+    options = EngineOptions(
+        provider="bubblewrap", state_dir=tmp_path / "state", confirm="never", keep_states=2
+    )
+    async with EngineLink(options) as link:
+        engine = Engine(link)
+        view = await engine.open(slugify)
+        since = len(engine.events)
+        rewrite(slugify / "tests/test.sh", "#!/bin/bash", "#!/bin/bash\n# again")
+        await settled_again(engine, view, since)
+        kinds = [runs[-1] for runs in started(engine, since).values()]
+        # Those that run whole keep states of their own, for which the others may be given up in turn.
+        assert kinds.count(True) >= len(CASES) - 2
+        assert view.verdict is not None
+        assert view.verdict.kind == "holds"
+
+
 async def test_the_steps_of_a_task_are_verified_again_from_the_one_that_changed(
     hasty: Engine, tmp_path: Path
 ) -> None:
@@ -250,6 +267,11 @@ async def test_a_separate_verifier_is_given_the_artifacts_that_were_kept(
     since = len(hasty.events)
     rewrite(task / "tests/test.sh", "#!/bin/bash", "#!/bin/bash\n# again")
     await settled_again(hasty, view, since)
-    assert started(hasty, since) == {name: [False] for name in view.cases}
+    # Harbor verifies artifacts again only where all that are declared were there.
+    without = {"nop", "leaves-it-elsewhere"}
+    assert started(hasty, since) == {
+        name: [False, True] if name in without else [False] for name in view.cases
+    }
+    assert "nop needs a whole trial" in " ".join(notice.message for notice in hasty.said(ev.Notice, since))
     assert view.verdict is not None
     assert view.verdict.kind == "holds"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import secrets
 import time
@@ -14,13 +15,15 @@ from workbench import events as ev
 from workbench.cases.case import Case
 from workbench.engine.known import KnownCase
 from workbench.engine.reading import Reading, read_again
-from workbench.engine.replay import Replay, replay
+from workbench.engine.replay import NotReusableError, Replay, replay
 from workbench.engine.services import Services
 from workbench.proof.decide import decide
 from workbench.proof.documents import Slower
 from workbench.proof.keys import StageKeys
 from workbench.proof.verdict import Verdict
 from workbench.trials.outcome import Outcome
+
+_log = logging.getLogger(__name__)
 
 FAILED_FIRST, LOOKED_AT, IN_TURN, CONFIRMING = range(4)
 """The order in which runs get their turn."""
@@ -220,31 +223,39 @@ class CaseRuns:
         return LOOKED_AT if known.case.name == self.looked_at else IN_TURN
 
     async def _run(self, what: Replay) -> None:
-        name, whole = what.known.case.name, what.reuse is None
         outcome = Outcome(kind="cancelled", reason="cancelled")
         slower: tuple[Slower, ...] = ()
         try:
-            self._emit(
-                ev.RunStarted(
-                    task=self._task,
-                    case=name,
-                    run=what.run,
-                    trial_dir=str(what.trial_dir),
-                    whole=whole,
-                    expected=what.known.expected.get(whole, ()),
-                )
-            )
-            outcome = await replay(what, self._services)
-            if outcome.exception == "RegradeError":
-                message = f"{name} needs a whole trial: {outcome.reason}"
+            self._say_started(what)
+            try:
+                outcome = await replay(what, self._services)
+            except NotReusableError as error:
+                message = f"{what.known.case.name} needs a whole trial: {error}"
                 self._emit(ev.Notice(level="info", task=self._task, message=message))
-                what = with_changes(what, run=run_name(name), reuse=None)
+                what = with_changes(what, reuse=None, again=True)
+                self._say_started(what)
                 outcome = await replay(what, self._services)
             slower = await self._record(what, outcome)
         except asyncio.CancelledError:
             pass
+        except Exception as error:
+            _log.exception("a run could not be held")
+            outcome = Outcome(kind="error", reason=f"{type(error).__name__}: {error}")
         finally:
             self._ended(what, outcome, slower)
+
+    def _say_started(self, what: Replay) -> None:
+        whole = what.reuse is None
+        self._emit(
+            ev.RunStarted(
+                task=self._task,
+                case=what.known.case.name,
+                run=what.run,
+                trial_dir=str(what.trial_dir),
+                whole=whole,
+                expected=what.known.expected.get(whole, ()),
+            )
+        )
 
     async def _record(self, what: Replay, outcome: Outcome) -> tuple[Slower, ...]:
         """Keep a receipt, if the files are still those that the run was queued for."""

@@ -12,8 +12,8 @@ from workbench.machines.provider import Probe
 from workbench.machines.smol.probe import probe, remembered
 
 PATIENCE = 8.0
-"""Seconds that the first start on a host waits for a microVM, where there is another provider to fall back on;
-how it went is remembered. `workbench doctor --again` waits longer."""
+"""Seconds that the first start on a host waits for a microVM where another provider can do; how it went is
+remembered. `workbench doctor --again` waits longer."""
 
 
 async def choose(name: str, state: Path) -> Provider:

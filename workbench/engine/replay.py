@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import dataclass
+from dataclasses import replace as with_changes
 from pathlib import Path
 
 from harbor.environments.base import BaseEnvironment
@@ -40,23 +41,29 @@ class Replay:
     """Whether its outcome is the case's; what is tried in a shell is not."""
     reuse: tuple[str, Kept] | None = None
     """The step to verify again and what its agent left; None for a whole trial."""
+    again: bool = False
+    """A whole trial in place of a verification that could not be held."""
 
     @property
     def trial_dir(self) -> Path:
         """The trial directory."""
-        return self.trials_dir / self.run
+        return self.trials_dir / (f"{self.run}-whole" if self.again else self.run)
+
+
+class NotReusableError(Exception):
+    """What an agent left can no longer be verified on its own; the message says why."""
 
 
 async def replay(what: Replay, services: Services) -> Outcome:
     """Run it, and judge what it came to.
 
     Raises:
-        asyncio.CancelledError: the run was cancelled; its machines are gone.
+        NotReusableError: it takes a whole trial.
     """
     request = TrialRequest(
         task_dir=what.loaded.path,
         trials_dir=what.trials_dir,
-        trial_name=what.run,
+        trial_name=what.trial_dir.name,
         agent=agent_of(what.known.case, what.loaded),
         environment=await services.environment(what.loaded),
         threshold=services.settings.threshold,
@@ -64,25 +71,27 @@ async def replay(what: Replay, services: Services) -> Outcome:
     told = _Telling(services.emit, what.run)
     if what.reuse is None:
         keeper = _Keeper(what, services)
-        outcome = await run_trial(_with(request, before_verifying=keeper.keep), told)
+        outcome = await run_trial(with_changes(request, before_verifying=keeper.keep), told)
         if outcome.kind == "cancelled":
             # A save may have come before the cancellation: what was kept is then of no certain key.
             keeper.forget()
     else:
-        step, kept = what.reuse
-        if kept.state:
-            with services.states.using(kept.state) as state:
-                request = _with(request, kept=KeptState(state, kept.trial_dir, step))
-                outcome = await run_trial(request, told)
-        else:
-            outcome = await run_trial(_with(request, regrade=kept.trial_dir), told)
+        outcome = await _verify_again(request, *what.reuse, services, told)
     return await asyncio.to_thread(judge, what.known.case, outcome, what.trial_dir)
 
 
-def _with(request: TrialRequest, **changes: object) -> TrialRequest:
-    from dataclasses import replace
-
-    return replace(request, **changes)  # type: ignore[arg-type]
+async def _verify_again(
+    request: TrialRequest, step: str, kept: Kept, services: Services, told: _Telling
+) -> Outcome:
+    if not kept.state:
+        outcome = await run_trial(with_changes(request, regrade=kept.trial_dir), told)
+        if outcome.exception == "RegradeError":
+            raise NotReusableError(outcome.reason)
+        return outcome
+    if services.states.get(kept.state) is None:
+        raise NotReusableError("its state was given up for others")
+    with services.states.using(kept.state) as state:
+        return await run_trial(with_changes(request, kept=KeptState(state, kept.trial_dir, step)), told)
 
 
 @dataclass
