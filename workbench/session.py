@@ -197,6 +197,10 @@ class Session:
             image.building for task in self.tasks.values() for image in task.images.values()
         )
 
+    def clear(self) -> None:
+        """Forget all that was told."""
+        vars(self).update(vars(Session()))
+
     def apply(self, event: ev.Event) -> None:
         """Take one event in. Events about runs or cases that were never announced are let go."""
         match event:

@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from textual.app import App
 from textual.pilot import Pilot
 
 from tests.ui.streams import TASK, RecordedSource, Stream
+from workbench.settings import Loaded, Settings
 from workbench.ui.app import WorkbenchApp
 
 _PATIENCE = 400
@@ -60,7 +62,8 @@ def app_for(
     *,
     paused: bool = False,
     shell: bool = False,
-    theme: str = "night",
+    theme: str = "",
+    settings: Loaded = Loaded(Settings(), (), ()),  # noqa: B008
 ) -> WorkbenchApp:
     """An app on a recorded stream, its clock standing at the stream's end."""
     return WorkbenchApp(
@@ -69,17 +72,20 @@ def app_for(
         paused=paused,
         shell=shell,
         theme=theme,
+        settings=settings,
         clock=lambda: stream.now,
     )
 
 
 @asynccontextmanager
-async def opened(
-    stream: Stream, size: tuple[int, int] = (160, 50), *, paused: bool = False, shell: bool = False
-) -> AsyncIterator[Driven]:
-    """The app, with everything of the stream on its screen."""
+async def opened(stream: Stream, size: tuple[int, int] = (160, 50), **options: Any) -> AsyncIterator[Driven]:
+    """The app, with everything of the stream on its screen.
+
+    Args:
+        options: As of `app_for`.
+    """
     source = RecordedSource(stream.events)
-    app = app_for(stream, source, paused=paused, shell=shell)
+    app = app_for(stream, source, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
         driven = Driven(app, source, pilot)
         await driven.settle()

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import on, work
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.command import Provider
 from textual.content import Content
 from textual.css.query import NoMatches
@@ -17,9 +17,11 @@ from textual.notifications import SeverityLevel
 from textual.widgets import Static
 
 from workbench import events as ev
-from workbench import wishes
+from workbench import settings, wishes
 from workbench.session import Session
-from workbench.ui import theme_files
+from workbench.settings import Loaded, Settings
+from workbench.ui import remembered
+from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import APP
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
@@ -33,8 +35,7 @@ _FRAME = 0.05
 """Seconds between redraws while much happens."""
 _TICK = 0.1
 """Seconds between redraws while something runs and nothing happens."""
-_THEMES_LOOKED_AT = 1.0
-"""Seconds between looks at the theme files."""
+_NO_SETTINGS = Loaded(Settings(), (), ())
 _SEVERITIES: dict[ev.NoticeLevel, SeverityLevel] = {
     "info": "information",
     "warning": "warning",
@@ -48,7 +49,7 @@ def _palette() -> type[Provider]:
     return CommandProvider
 
 
-class WorkbenchApp(App[None]):
+class WorkbenchApp(BaseApp):
     """Shows one task, and sends wishes.
 
     Attributes:
@@ -56,8 +57,6 @@ class WorkbenchApp(App[None]):
         clock: Tells Unix seconds.
     """
 
-    TITLE = "Harbor Workbench"
-    CSS_PATH = "app.tcss"
     OFFER = APP
     BINDINGS = APP.bindings()
     COMMANDS = {_palette}  # noqa: RUF012
@@ -69,7 +68,8 @@ class WorkbenchApp(App[None]):
         *,
         paused: bool = False,
         shell: bool = False,
-        theme: str = theme_files.DEFAULT,
+        theme: str = "",
+        settings: Loaded = _NO_SETTINGS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """
@@ -77,11 +77,15 @@ class WorkbenchApp(App[None]):
             task: The task's absolute directory.
             paused: Replay and watch nothing until asked to.
             shell: Open a shell on the task's image at once.
-            theme: The name of the theme to begin with.
+            theme: The name of the theme to begin with; empty for what is set or was chosen last.
+            settings: What the user has set.
         """
-        super().__init__()
-        self.session = Session()
         self.clock = clock
+        look = remembered.load() if settings.settings.remember else remembered.Look()
+        super().__init__(settings.settings, theme or settings.settings.theme or look.theme)
+        self.session = Session()
+        self._setting_faults = settings.faults
+        self._look = look.tasks.get(str(task), remembered.TaskLook())
         self._main: MainScreen | None = None
         self._shell = shell
         self._source = source
@@ -91,8 +95,10 @@ class WorkbenchApp(App[None]):
         self._drawn = 0.0
         self._due = False
         self._undrawn = 0
-        self._theme_stamp: object = None
-        self._dress(theme)
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self.clock()
 
     @property
     def up_to_date(self) -> bool:
@@ -106,6 +112,7 @@ class WorkbenchApp(App[None]):
 
     def on_mount(self) -> None:
         """Start the engine once the first frame is painted, and load the screen meanwhile."""
+        self.end_on_signals()
         self._ticking = self.set_interval(_TICK, self._draw_soon, pause=True)
         self.call_after_refresh(self._listen)
         self.call_after_refresh(self._open)
@@ -113,10 +120,20 @@ class WorkbenchApp(App[None]):
     def _open(self) -> None:
         from workbench.ui.screens.main import MainScreen
 
-        self._main = MainScreen(self._opening.task, self.session, self.clock, shell=self._shell)
+        self._main = MainScreen(
+            self._opening.task, self.session, self.clock, shell=self._shell, look=self._look
+        )
         self.push_screen(self._main)
-        self._dress_again()
-        self.set_interval(_THEMES_LOOKED_AT, self._dress_again)
+        self.watch_theme_files()
+        self._tell_settings()
+
+    def _tell_settings(self) -> None:
+        faults = [str(fault) for fault in self._setting_faults]
+        if self.settings.keys:
+            from workbench.ui import keymap
+
+            faults += keymap.faults(self.settings.keys)
+        self.tell_faults("Settings left out", faults)
 
     @work(group="events", exclusive=True)
     async def _listen(self, again: bool = False) -> None:
@@ -138,7 +155,7 @@ class WorkbenchApp(App[None]):
         for event in message.events:
             self.session.apply(event)
             if isinstance(event, ev.Notice):
-                self.notify(visible(event.message), severity=_SEVERITIES[event.level], markup=False)
+                self.notify(event.message, severity=_SEVERITIES[event.level])
         self._draw_soon()
 
     def on_ended(self, message: Ended) -> None:
@@ -165,6 +182,12 @@ class WorkbenchApp(App[None]):
     async def on_unmount(self) -> None:
         """End the engine with the screen."""
         await self._source.stop()
+
+    def exit(self, *arguments: Any, **options: Any) -> None:
+        """Keep how the task was looked at, and leave."""
+        if self._main and self._main.is_mounted and self.settings.remember:
+            remembered.keep(self._opening.task, self.theme, self._main.look)
+        super().exit(*arguments, **options)
 
     def action_help(self) -> None:
         """Show what can be done here."""
@@ -195,32 +218,10 @@ class WorkbenchApp(App[None]):
             with suppress(NoMatches):
                 self._main.refresh_views(self._engine_lost)
 
-    def _dress(self, only: str = "") -> list[str]:
-        """Offer the themes that are files, and no others: Textual's lack the colours of this screen."""
-        themes, faults = theme_files.load_all(only)
-        names = {theme.name for theme in themes}
-        for theme in themes:
-            self.register_theme(theme)
-        if self.theme not in names:
-            self.theme = only or theme_files.DEFAULT
-        for name in self.available_themes.keys() - names:
-            self.unregister_theme(name)
-        return faults
 
-    def _dress_again(self) -> None:
-        """Take in theme files that were changed, so that an author of one sees it at every save."""
-        if (stamp := theme_files.stamp()) != self._theme_stamp:
-            self._theme_stamp = stamp
-            self._say(self._dress())
-            self.mutate_reactive(App.theme)
-
-    def _say(self, faults: list[str]) -> None:
-        if faults:
-            text = visible("\n".join(faults))
-            self.notify(text, title="Themes left out", severity="warning", timeout=15, markup=False)
-
-
-def run(source: EventSource, task: Path, *, paused: bool = False, shell: bool = True) -> None:
+def run(
+    source: EventSource, task: Path, *, paused: bool = False, shell: bool = True, config: Path | None = None
+) -> None:
     """Show a task until the user leaves.
 
     Args:
@@ -228,5 +229,6 @@ def run(source: EventSource, task: Path, *, paused: bool = False, shell: bool = 
         task: The task's absolute directory.
         paused: Replay and watch nothing until asked to.
         shell: Open a shell on the task's image at once.
+        config: Settings that go before the task's and the user's.
     """
-    WorkbenchApp(source, task, paused=paused, shell=shell).run()
+    WorkbenchApp(source, task, paused=paused, shell=shell, settings=settings.load(task, config)).run()

@@ -124,7 +124,7 @@ MAIN = Offer(
         Command(
             "run.newer", "full_stop,L", "newer", "Newer run", "Show the run of this case after the shown one."
         ),
-        Command("run.mark", "space", "mark", "Mark", "Mark the shown run, to compare it with another."),
+        Command("run.mark", "space,M", "mark", "Mark", "Mark the shown run, to compare it with another."),
         Command(
             "run.compare",
             "c",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from workbench.session import Run
-from workbench.trials.outcome import Test
+from workbench.trials.outcome import PhaseName, Test
 from workbench.ui import words
 from workbench.ui.timing import Span, spans, total
 from workbench.ui.visible import one_line
@@ -22,9 +22,7 @@ def tests_beside(left: tuple[Test, ...], right: tuple[Test, ...]) -> list[Conten
     return [_test_line(name, ours.get(name), theirs.get(name)) for name in names]
 
 
-def timing_beside(
-    left_name: str, left: Run, right_name: str, right: Run, width: int, now: float
-) -> Content:
+def timing_beside(left_name: str, left: Run, right_name: str, right: Run, width: int, now: float) -> Content:
     """Both runs on one scale, and phase by phase."""
     label = min(max(len(left_name), len(right_name)), width // 3)
     scale = max(total(left, now), total(right, now)) or 1.0
@@ -35,7 +33,11 @@ def timing_beside(
         took = words.seconds(total(run, now)).rjust(_TIME)
         lines.append(
             Content.assemble(
-                title.pad_right(label - title.cell_length), "  ", bars(spans(run, now), bar, scale), "  ", took
+                title.pad_right(label - title.cell_length),
+                "  ",
+                bars(spans(run, now), bar, scale),
+                "  ",
+                took,
             )
         )
     lines += [Content(), *_phase_lines(spans(left, now), spans(right, now))]
@@ -68,14 +70,16 @@ def _phase_lines(left: list[Span], right: list[Span]) -> list[Content]:
         called = f"{name or 'between phases'} {one_line(step)}".strip()
         lines.append(
             Content.assemble(
-                (f"{mark.sign} {called:<22}", mark.color), f"{told[0]:>10}{told[1]:>10}", (f"{change:>12}", words.MUTED)
+                (f"{mark.sign} {called:<22}", mark.color),
+                f"{told[0]:>10}{told[1]:>10}",
+                (f"{change:>12}", words.MUTED),
             )
         )
     return lines
 
 
-def _by_phase(parts: list[Span]) -> dict[tuple[object, str], float]:
-    took: dict[tuple[object, str], float] = {}
+def _by_phase(parts: list[Span]) -> dict[tuple[PhaseName | None, str], float]:
+    took: dict[tuple[PhaseName | None, str], float] = {}
     for span in parts:
         key = (span.name, span.step)
         took[key] = took.get(key, 0.0) + span.seconds

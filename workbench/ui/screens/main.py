@@ -16,6 +16,8 @@ from workbench import wishes
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui.commands import MAIN
 from workbench.ui.messages import Wished
+from workbench.ui.panes.run_pane import RunPane
+from workbench.ui.remembered import TaskLook
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.tabs.tab import Shown
@@ -23,7 +25,6 @@ from workbench.ui.widgets.banner import Banner
 from workbench.ui.widgets.case_list import CaseList, Cases
 from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.problem_list import ProblemList
-from workbench.ui.widgets.run_pane import RunPane
 from workbench.ui.widgets.title_bar import TitleBar
 
 _LOOK_SECONDS = 0.3
@@ -47,11 +48,18 @@ class MainScreen(Screen[None]):
     ]
 
     def __init__(
-        self, task: str, session: Session, clock: Callable[[], float], *, shell: bool = False
+        self,
+        task: str,
+        session: Session,
+        clock: Callable[[], float],
+        *,
+        look: TaskLook,
+        shell: bool = False,
     ) -> None:
         """
         Args:
             clock: Tells Unix seconds.
+            look: How the task was looked at last time.
             shell: Whether to open a shell on the task's image at once.
         """
         super().__init__()
@@ -63,7 +71,10 @@ class MainScreen(Screen[None]):
         self._looking: Timer | None = None
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
-        self._marked = ""
+        self._before = look
+        self._to_select = look.case
+        """The case to go to as soon as it is there."""
+        self._marked = look.marked
         """The run that was marked, to be compared with another."""
 
     def compose(self) -> ComposeResult:
@@ -74,7 +85,7 @@ class MainScreen(Screen[None]):
             with Vertical(id="left"):
                 yield CaseList()
                 yield ProblemList()
-            yield RunPane()
+            yield RunPane(self._before.tab)
         yield TaskShells(self._path, first=self._shell)
         yield KeyBar()
 
@@ -111,11 +122,20 @@ class MainScreen(Screen[None]):
         self.query_one(TitleBar).show(session, view, now)
         self.query_one(Banner).show(session, view, self._lost)
         self.query_one(CaseList).show(view, self._hint(), now, self._marked)
+        if self._to_select in view.cases:
+            self.query_one(CaseList).select(self._to_select)
+            self._to_select = ""
         self.query_one("#left ProblemList", ProblemList).show(view.problems)
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
         if isinstance(above := self.app.screen, LiveScreen) and above.is_mounted:
             above.refresh_views()
+
+    @property
+    def look(self) -> TaskLook:
+        """How the task is looked at."""
+        case = self.query_one(CaseList).selected or self._to_select
+        return TaskLook(case=case, tab=self.query_one(RunPane).tab, marked=self._marked)
 
     def _hint(self) -> Content:
         if self._session.engine is None:

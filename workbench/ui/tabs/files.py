@@ -96,7 +96,9 @@ class FilesTab(RunTab):
         size = memory(row.size) if row.kind != "link" else ""
         what = "" if row.kind == "text" else f"  {one_line(row.what)}"
         link = " →" if row.kind == "link" else ""
-        return Content.assemble((f"{size:>10}  ", words.MUTED), one_line(row.path), (f"{link}{what}", words.MUTED))
+        return Content.assemble(
+            (f"{size:>10}  ", words.MUTED), one_line(row.path), (f"{link}{what}", words.MUTED)
+        )
 
     @on(LineList.Moved)
     def _moved(self, event: LineList.Moved) -> None:
@@ -119,7 +121,9 @@ class FilesTab(RunTab):
             return
         path = self._trial / row.path
         if row.kind != "text" or not trial_files.is_plain(path):
-            pane.show(None, silence=Content(f"{one_line(row.path)}: {one_line(row.what)}, {memory(row.size)}"))
+            pane.show(
+                None, silence=Content(f"{one_line(row.path)}: {one_line(row.what)}, {memory(row.size)}")
+            )
             return
         lines: Lines
         if row.size <= LARGEST:

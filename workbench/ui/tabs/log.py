@@ -55,13 +55,14 @@ class LogTab(RunTab):
             self.query_one(LogPane).show(lines, silence=Content("Harbor has logged nothing for this run."))
 
 
-
 def _text(run: Run) -> str:
     trial = Path(run.trial_dir)
     parts = []
     if run.outcome and run.outcome.exception:
         detail = "\n".join(run.outcome.detail)
-        parts.append(f"{_RED}{run.outcome.exception}{_PLAIN}: {run.outcome.reason}\n{detail}".rstrip() + "\n\n")
+        parts.append(
+            f"{_RED}{run.outcome.exception}{_PLAIN}: {run.outcome.reason}\n{detail}".rstrip() + "\n\n"
+        )
     if environment := run.text("environment"):
         parts.append(f"{_BOLD}the environment printed{_PLAIN}\n{environment}\n")
     for name in ("exception.txt", "trial.log") if run.trial_dir else ():

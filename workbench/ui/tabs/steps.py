@@ -38,7 +38,11 @@ def _step(number: int, name: str, step: StepOutcome | None, ended: bool) -> list
     title = Content.assemble((f"{number}  {one_line(name)}", "bold"))
     if step is None or step.reward is None:
         said = "no result: Harbor leaves it out of the mean" if ended else "not there yet"
-        lines = [Content.assemble(title, "  ", (f"? {said}" if ended else said, words.WARN if ended else words.MUTED))]
+        lines = [
+            Content.assemble(
+                title, "  ", (f"? {said}" if ended else said, words.WARN if ended else words.MUTED)
+            )
+        ]
     else:
         lines = [Content.assemble(title, f"  reward {words.reward(step.reward)}")]
     if step:

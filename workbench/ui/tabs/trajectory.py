@@ -166,11 +166,12 @@ def _words(step: atif.Step) -> str:
 
 def _arguments(arguments: object) -> str:
     if isinstance(arguments, dict):
-        return "\n".join(
-            f"{_DIM}{key}:{_PLAIN} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-            for key, value in arguments.items()
-        )
+        return "\n".join(f"{_DIM}{key}:{_PLAIN} {_value(value)}" for key, value in arguments.items())
     return "" if arguments is None else str(arguments)
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _extra(extra: dict[str, object] | None) -> str:

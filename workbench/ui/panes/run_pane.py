@@ -11,11 +11,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TabbedContent, TabPane, Tabs
 
+from workbench.ui.panes.headline import headline
 from workbench.ui.tabs import labels
 from workbench.ui.tabs.load import load
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.visible import one_line
-from workbench.ui.widgets.headline import headline
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,20 @@ _TABS = (
 class RunPane(Vertical):
     """The selected run."""
 
-    def __init__(self) -> None:
+    def __init__(self, tab: str = "") -> None:
+        """
+        Args:
+            tab: The tab to begin with; the first one where there is none of that name.
+        """
         super().__init__()
+        self._first = tab if any(tab == one.name for one in _TABS) else _TABS[0].name
         self._shown: Shown | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
 
     def compose(self) -> ComposeResult:
         """The headline over the tabs, whose content is loaded when they are first shown."""
         yield Static(id="headline")
-        with TabbedContent(id="run-tabs"):
+        with TabbedContent(id="run-tabs", initial=f"tab-{self._first}"):
             for tab in _TABS:
                 yield TabPane(tab.name, id=f"tab-{tab.name}")
 

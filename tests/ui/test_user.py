@@ -1,0 +1,124 @@
+"""What users set, move and find again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.ui.driving import Driven, app_for, opened, until
+from tests.ui.streams import TASK, RecordedSource, holding
+from workbench import settings, wishes
+from workbench.settings import Fault, Loaded, Settings
+from workbench.ui import keymap, remembered
+
+
+def given(**chosen: object) -> Loaded:
+    return Loaded(Settings(**chosen), (), ())  # type: ignore[arg-type]
+
+
+async def test_a_moved_key_does_what_it_was_moved_to_and_the_old_one_nothing() -> None:
+    moved = given(keys={"run.all": "A,f6"})
+    async with opened(holding(), settings=moved) as driven:
+        await driven.press("a")
+        assert len(driven.source.sent) == 1
+        await driven.press("A")
+        assert driven.source.sent[-1] == wishes.Replay(task=TASK)
+        await driven.press("question_mark")
+        row = next(line for line in driven.text.splitlines() if "Run every case" in line)
+        assert row.strip("│ ").split()[:2] == ["A", "f6"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "fault"),
+    [
+        ({"run.all": "r"}, "`r` is for both `run.case` and `run.all`"),
+        ({"run.all": "hyperspace"}, "`run.all`: there is no key `hyperspace`"),
+        ({"run.all": "ctrl+hyperspace"}, "`run.all`: there is no key `ctrl+hyperspace`"),
+    ],
+)
+def test_keys_that_cannot_be_or_clash_are_told(keys: dict[str, str], fault: str) -> None:
+    assert list(keymap.faults(keys)) == [fault]
+
+
+def test_keys_as_they_ship_and_common_ones_are_fine() -> None:
+    assert list(keymap.faults({})) == []
+    assert list(keymap.faults({"run.all": "ctrl+a,shift+f5,alt+enter,A,pagedown,é,f24"})) == []
+
+
+async def test_faults_in_settings_are_told_in_one_notice() -> None:
+    faults = (Fault(Path("/u/settings.toml"), 3, "unknown setting `theem`; did you mean `theme`?"),)
+    loaded = Loaded(Settings(keys={"run.all": "r"}), (), faults)
+    async with opened(holding(), settings=loaded) as driven:
+        (told,) = [notice for notice in driven.app.told if "Settings left out" in notice.message]
+        assert "/u/settings.toml:3: unknown setting `theem`; did you mean `theme`?" in told.message
+        assert "`r` is for both" in told.message
+
+
+async def test_a_set_theme_is_worn() -> None:
+    async with opened(holding(), settings=given(theme="day")) as driven:
+        assert driven.app.theme == "day"
+
+
+async def test_a_theme_that_is_not_there_gives_the_default() -> None:
+    async with opened(holding(), settings=given(theme="nosuch")) as driven:
+        assert driven.app.theme == "night"
+
+
+async def leave(driven: Driven) -> None:
+    await driven.pilot.press("q")
+
+
+async def test_case_tab_mark_and_theme_come_back() -> None:
+    async with opened(holding()) as driven:
+        driven.app.theme = "ember"
+        await driven.press("j", "space", "j", "right_square_bracket", "right_square_bracket")
+        await leave(driven)
+    async with opened(holding()) as driven:
+        assert driven.app.theme == "ember"
+        assert "3 Run · truncates-title" in driven.text
+        assert "The verifier named no tests" in driven.text
+        assert "◆" in next(line for line in driven.text.splitlines() if "│ ✓ nop" in line)
+
+
+async def test_nothing_comes_back_where_that_is_set() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("j")
+        await leave(driven)
+    async with opened(holding(), settings=given(remember=False)) as driven:
+        assert "3 Run · oracle" in driven.text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"tasks": 3}', '{"theme": "gone", "tasks": {"x": {"tab": 1}}}']
+)
+async def test_what_was_kept_and_cannot_be_read_is_no_obstacle(text: str) -> None:
+    remembered.file().parent.mkdir(parents=True)
+    remembered.file().write_text(text)
+    async with opened(holding()) as driven:
+        assert "3 Run · oracle" in driven.text
+        await leave(driven)
+    assert TASK in json.loads(remembered.file().read_text())["tasks"]
+
+
+async def test_a_remembered_case_and_tab_that_are_gone_are_let_go() -> None:
+    remembered.keep(TASK, "night", remembered.TaskLook(case="gone", tab="gone"))
+    async with opened(holding()) as driven:
+        assert "3 Run · oracle" in driven.text
+        assert "6 passed" in driven.text
+
+
+def test_only_so_many_tasks_are_remembered_the_newest_last() -> None:
+    for number in range(205):
+        remembered.keep(f"/t/{number}", "night", remembered.TaskLook())
+    assert list(remembered.load().tasks) == [f"/t/{number}" for number in range(5, 205)]
+
+
+async def test_a_task_of_its_own_settings_is_opened_with_them(tmp_path: Path) -> None:
+    (tmp_path / settings.TASK_FILE).write_text('theme = "contrast"\n')
+    source = RecordedSource(holding().events)
+    app = app_for(holding(), source, settings=settings.load(tmp_path))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.up_to_date)
+        assert app.theme == "contrast"

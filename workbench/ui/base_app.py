@@ -1,0 +1,112 @@
+"""What the terminal face is besides its task: themes, moved keys, notices, and a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+
+from textual.app import App
+from textual.notifications import SeverityLevel
+
+from workbench.settings import Settings
+from workbench.ui import theme_files
+from workbench.ui.visible import visible
+
+_THEMES_LOOKED_AT = 1.0
+"""Seconds between looks at the theme files."""
+_NOTICES_KEPT = 500
+_LONG_READ = 15
+
+
+@dataclass(frozen=True)
+class Told:
+    """A notice that was shown."""
+
+    at: float
+    """Unix seconds."""
+    severity: SeverityLevel
+    message: str
+
+
+class BaseApp(App[None]):
+    """Dressed by files, its notices kept.
+
+    Attributes:
+        settings: What the user has set.
+        told: The notices shown so far, oldest first.
+    """
+
+    TITLE = "Harbor Workbench"
+    CSS_PATH = "app.tcss"
+
+    def __init__(self, settings: Settings, theme: str) -> None:
+        super().__init__()
+        self.settings = settings
+        self.told: deque[Told] = deque(maxlen=_NOTICES_KEPT)
+        self._theme_stamp: object = None
+        self._dress(theme or theme_files.DEFAULT)
+        self.set_keymap(settings.keys)
+
+    def now(self) -> float:
+        """Unix seconds."""
+        raise NotImplementedError
+
+    def end_on_signals(self) -> None:
+        """Leave the terminal as it was when the process is told to end."""
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP"):
+            # Not every platform has both, and a test's loop may run in a thread.
+            with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(getattr(signal, name), self.exit)
+
+    def watch_theme_files(self) -> None:
+        """Offer all themes, and take in files at every save."""
+        self._dress_again()
+        self.set_interval(_THEMES_LOOKED_AT, self._dress_again)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a notice, and keep it. What it says may come from outside, so it is never markup."""
+        message = visible_lines(message)
+        self.told.append(Told(self.now(), severity, f"{title}: {message}" if title else message))
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
+
+    def tell_faults(self, title: str, faults: list[str]) -> None:
+        """One notice for everything that was left out of files of the user's."""
+        if faults:
+            self.notify("\n".join(faults), title=title, severity="warning", timeout=_LONG_READ)
+
+    def _dress(self, only: str = "") -> list[str]:
+        """Offer the themes that are files, and no others: Textual's lack the colours of this screen."""
+        themes, faults = theme_files.load_all(only)
+        if not themes:
+            themes, _ = theme_files.load_all(theme_files.DEFAULT)
+        names = {theme.name for theme in themes}
+        for theme in themes:
+            self.register_theme(theme)
+        if self.theme not in names:
+            self.theme = only if only in names else theme_files.DEFAULT
+        for name in self.available_themes.keys() - names:
+            self.unregister_theme(name)
+        return faults
+
+    def _dress_again(self) -> None:
+        if (stamp := theme_files.stamp()) != self._theme_stamp:
+            self._theme_stamp = stamp
+            self.tell_faults("Themes left out", self._dress())
+            self.mutate_reactive(App.theme)
+
+
+def visible_lines(text: str) -> str:
+    """Text of several lines, each made harmless."""
+    return "\n".join(visible(line) for line in text.split("\n"))

@@ -1,0 +1,49 @@
+"""Keys that a user has moved: which are possible, and which get in each other's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
+
+from workbench.ui import commands
+from workbench.ui.commands import Command, Offer
+
+_NAMED = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
+_MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
+
+
+def all_commands() -> dict[str, Command]:
+    """Every command by its name."""
+    offers = (value for value in vars(commands).values() if isinstance(value, Offer))
+    return {command.id: command for command in chain.from_iterable(offer.commands for offer in offers)}
+
+
+def faults(keys: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with moved keys: no such key, or one that does two things in the same place."""
+    for name, wanted in keys.items():
+        for key in _split(wanted):
+            if not _is_key(key):
+                yield f"`{name}`: there is no key `{key}`"
+    for places in ((commands.APP, commands.MAIN), (commands.APP, commands.COMPARE)):
+        yield from _clashes(chain.from_iterable(offer.commands for offer in places), keys)
+
+
+def _clashes(offered: Iterable[Command], keys: Mapping[str, str]) -> Iterator[str]:
+    taken: dict[str, str] = {}
+    for command in offered:
+        for key in _split(keys.get(command.id, command.keys)):
+            other = taken.setdefault(key, command.id)
+            if other != command.id and (command.id in keys or other in keys):
+                yield f"`{key}` is for both `{other}` and `{command.id}`"
+
+
+def _split(keys: str) -> list[str]:
+    return [key.strip() for key in keys.split(",")]
+
+
+def _is_key(key: str) -> bool:
+    *modifiers, last = key.split("+")
+    known = len(last) == 1 or last in _NAMED or key_to_character(last) is not None
+    return set(modifiers) <= _MODIFIERS and known
