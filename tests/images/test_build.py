@@ -348,6 +348,16 @@ async def test_cancelling_ends_the_build_and_the_next_one_is_right(workshop: Wor
     assert read(await workshop.keeper.ensure(), "r") == "right\n"
 
 
+async def test_cancelling_where_nothing_is_built_says_nothing(workshop: Workshop) -> None:
+    workshop.dockerfile("RUN :\n")
+    task = asyncio.create_task(workshop.keeper.ensure())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert workshop.events == []
+
+
 async def test_files_that_change_during_a_build_are_built_again(workshop: Workshop) -> None:
     (workshop.context / "a").write_text(secrets.token_hex())
     workshop.dockerfile("COPY a /a\nRUN echo running; sleep 1\n")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from workbench.images.build_events import BuildEvent, StepDone, StepOutput, StepStarted
 from workbench.images.dockerfile import parse_dockerfile
 from workbench.images.progress import BuildKitReader, Failure, StepReader
@@ -83,6 +87,40 @@ Error: building at STEP "RUN echo one &&     echo two": exit status 3
     assert failure.output.count("\n") == 3
 
 
+@pytest.mark.parametrize(
+    "spoof", ["STEP 9/4: RUN make", "STEP 3/99: RUN x", "STEP 3/3: RUN make", "STEP 0/0: x"]
+)
+def test_a_step_with_other_numbers_is_not_believed(spoof: str) -> None:
+    heard = Heard(StepReader)
+    heard.read(f"STEP 1/4: FROM python:3.12-slim\nSTEP 2/4: RUN echo one &&     echo two\n{spoof}\n")
+    assert heard.started == [(1, 2), (2, 4)]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.text(),
+            st.from_regex(r"(\[\d/\d\] )?STEP \d{1,3}/\d{1,3}: (FROM|RUN make|COPY a.txt /app/).*"),
+            st.from_regex(
+                r"(--> Using cache [0-9a-f]{12}|COMMIT x|Error: .*|#\d (CACHED|DONE 0.1s|\[\d/4\] RUN x))"
+            ),
+        )
+    ),
+    st.booleans(),
+)
+@pytest.mark.parametrize("kind", [StepReader, BuildKitReader])
+def test_whatever_is_printed_the_reader_stands(
+    kind: type[StepReader | BuildKitReader], lines: list[str], failed: bool
+) -> None:
+    heard = Heard(kind)
+    for line in lines:
+        heard.reader.line(line + "\n")
+    failure = heard.reader.end(failed=failed)
+    assert (failure is not None) is failed
+    steps = [event.step for event in heard.events if isinstance(event, StepStarted)]
+    assert steps == list(range(1, len(steps) + 1))
+
+
 def test_a_run_that_prints_the_very_next_step_and_fails_is_still_the_one_to_blame() -> None:
     failure = Heard(StepReader).read(
         """\
@@ -124,7 +162,7 @@ def test_stages_that_are_skipped_keep_their_numbers() -> None:
 def test_instructions_a_base_brings_along_belong_to_its_from() -> None:
     heard = Heard(StepReader)
     heard.read("""\
-STEP 1/6: FROM python:3.12-slim
+STEP 1/4: FROM python:3.12-slim
 STEP 2/6: WORKDIR /srv
 STEP 3/6: COPY . /srv
 STEP 4/6: RUN echo one &&     echo two

@@ -28,6 +28,8 @@ from workbench.images.unpack import unwritable
 
 _TRIES = 5
 """Builds in a row whose files changed under them before that is called an error."""
+_PRUNE_EVERY = 10
+"""Builds after which the builder drops the layers that no image needs any more."""
 
 
 class ImageKeeper:
@@ -54,6 +56,7 @@ class ImageKeeper:
         self._builder = builder
         self._emit = emit
         self._args = dict(args or {})
+        self._builds = 0
         self._turn = asyncio.Lock()
 
     async def stale(self) -> str:
@@ -99,9 +102,6 @@ class ImageKeeper:
                     image, seconds = await self._ensure(timeout)
                 except OSError as error:
                     raise unwritable(self._store.directory, error) from None
-            except asyncio.CancelledError:
-                self._emit(BuildCancelled())
-                raise
             except ImageError as error:
                 self.failure = error
                 line, instruction = getattr(error, "line", None), getattr(error, "instruction", "")
@@ -134,7 +134,12 @@ class ImageKeeper:
                 since = time.monotonic()
                 lines = tuple(one.line for one in dockerfile.instructions if one.stage >= 0)
                 self._emit(BuildStarted(builder=inputs.builder, why=self._why(inputs), lines=lines))
-                if image := await self._build(inputs, dockerfile, timeout):
+                try:
+                    image = await self._build(inputs, dockerfile, timeout)
+                except asyncio.CancelledError:
+                    self._emit(BuildCancelled())
+                    raise
+                if image is not None:
                     return image, time.monotonic() - since
         raise ImageError(f"{self.context} changes faster than it can be built", "pause what writes there")
 
@@ -184,7 +189,8 @@ class ImageKeeper:
 
         shows = self._builder.beside(built.id, ()) is not None
         image = await self._store.add(record, archive, tree if shows else None)
-        if await asyncio.to_thread(self._store.prune):
+        self._builds += 1
+        if await asyncio.to_thread(self._store.prune) or self._builds % _PRUNE_EVERY == 0:
             await self._builder.prune()
         return image
 

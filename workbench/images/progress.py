@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 import msgspec
 
@@ -34,20 +33,6 @@ class Failure(msgspec.Struct, frozen=True):
     instruction: str = ""
     output: str = ""
     """The last lines of what the failing step printed."""
-
-
-class Reader(Protocol):
-    """Takes a builder's output in, line by line."""
-
-    steps: list[StepRecord]
-
-    def line(self, text: str) -> None:
-        """One line as printed."""
-        ...
-
-    def end(self, *, failed: bool) -> Failure | None:
-        """The builder ended; what it failed of, if it failed."""
-        ...
 
 
 class _Step:
@@ -137,12 +122,15 @@ class StepReader(_Steps):
     def _next(self, found: re.Match[str]) -> Instruction | None:
         """The instruction a STEP line means, None when it cannot be one."""
         stage, step, steps = int(found[1] or 1), int(found[2]), int(found[3])
-        if not (stage == self._at[0] and step > self._at[1]) and not (stage > self._at[0] and step == 1):
+        same_stage = stage == self._at[0] and step > self._at[1]
+        if not same_stage and not (stage > self._at[0] and step == 1):
             return None
-        if stage > len(self._stages):
+        if stage > len(self._stages) or step > steps or (step > 2 and steps != self._steps):
             return None
         own = self._stages[stage - 1]
-        inherited = max(0, steps - len(own))  # ONBUILD instructions of the base come after FROM
+        inherited = steps - len(own)  # ONBUILD instructions of the base come after FROM, which cannot print
+        if inherited < 0:
+            return None
         if 1 < step <= 1 + inherited:
             instruction = msgspec.structs.replace(own[0], text=found[4])
         else:
@@ -182,9 +170,7 @@ class StepReader(_Steps):
 
 def _buildah_words(error: str) -> str:
     """The point of buildah's last words, without the step they repeat and the structures they print."""
-    text = (
-        error.rstrip().rpartition("\n")[2].strip().removeprefix("* ")
-    )  # of several errors the last is the cause
+    text = error.rstrip().rpartition("\n")[2].strip().removeprefix("* ")  # the last is the cause
     text = re.sub(r"^(?i:error): ", "", text)
     text = re.sub(r'^(building at STEP ".*?": |creating build container: )', "", text)
     text = re.sub(r" ?&imagebuilder\..*", "", text).removeprefix("Build error: ")
@@ -265,6 +251,3 @@ class BuildKitReader(_Steps):
             return Failure(message, self._failed_line)
         line = self._failed.line if self._failed.line is not None else self._failed_line
         return Failure(message, line, self._failed.text, "".join(self._failed.printed))
-
-
-type MakeReader = Callable[[Dockerfile, OnBuildEvent], Reader]

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from workbench.images.archive import ImageConfig
-from workbench.images.cache import Cache, Hold, making
+from workbench.images.cache import Cache, Hold, making, remove_tree
 from workbench.images.flatten import ARCHIVE
 from workbench.images.inputs import Inputs
 from workbench.images.progress import StepRecord
@@ -23,6 +23,8 @@ from workbench.images.rootfs import CONFIG, TREE, owners, rootfs_cache, tree_nam
 
 BUDGET = 20 << 30
 """Bytes kept when nothing else is said."""
+_RESTING = 24 * 3600
+"""Seconds after which a context without an image is taken for gone; before, its first build may run."""
 
 type MakeArchive = Callable[[Path], Awaitable[None]]
 type MakeTree = Callable[[Path, Path | None], Awaitable[None]]
@@ -185,7 +187,10 @@ class ImageStore:
         found = []
         for kind, cache in kinds:
             for name in cache.names():
-                status = (cache.directory / name).stat()
+                try:
+                    status = (cache.directory / name).stat()
+                except FileNotFoundError:  # another workbench prunes
+                    continue
                 found.append(
                     StoredImage(
                         name=name,
@@ -230,12 +235,18 @@ class ImageStore:
         return self._contexts / _name(context)
 
     def _forget(self) -> None:
-        """Remove the records of images that are gone."""
+        """Remove what is known of images that are gone."""
         there = {name.partition("-")[0] for cache in (self._archives, self._rootfs) for name in cache.names()}
+        contexts = set()
         for path in self._builds.glob("*.json"):
             record = _read(path, BuildRecord)
-            if record is None or record.result not in there:
+            if record is not None and record.result in there:
+                contexts.add(_name(Path(record.context)))
+            else:
                 path.unlink(missing_ok=True)
+        for path in self._contexts.iterdir():
+            if path.stem not in contexts and time.time() - path.stat().st_mtime > _RESTING:
+                remove_tree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
     def _context_file(self, context: Path) -> Path:
         return self._contexts / f"{_name(context)}.json"
