@@ -49,7 +49,7 @@ def test_the_terminal_face_loads_no_machinery() -> None:
 
 
 def test_the_headless_commands_load_no_machinery_and_no_textual() -> None:
-    for room in ("check", "runs", "commands"):
+    for room in ("check", "runs", "commands", "recording"):
         assert loaded((*MACHINERY, "textual"), f"workbench.{room}") == "[]"
 
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.options import reading_engine, running_engine, watching_engine
+from workbench.commands import kept, recordings
+from workbench.options import need_a_terminal, record, running_engine, watching_engine
 from workbench.pipes import ending_quietly
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from workbench.link import EngineOptions
+    from workbench.link import EngineLink, EngineOptions
+    from workbench.ui.source import EventSource
 
 CHECK_HELP = """Replay every case of each task once, and say whether its harness holds.
 
@@ -45,12 +45,6 @@ Exit codes:
   3    the machinery failed: no provider, or the engine died
   130  interrupted
 """
-
-
-class MachineryError(click.ClickException):
-    """The command line is right, and yet it cannot be done."""
-
-    exit_code = 3
 
 
 class Commands(click.Group):
@@ -80,19 +74,29 @@ def commands() -> None:
 @click.argument("task_dir", type=click.Path(path_type=Path))
 @click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
 @click.option("--no-shell", is_flag=True, help="Open no shell on the task's image at the start.")
+@record
 @watching_engine
-def open_(task_dir: Path, paused: bool, no_shell: bool, engine: EngineOptions) -> None:
+def open_(task_dir: Path, paused: bool, no_shell: bool, record: Path | None, engine: EngineOptions) -> None:
     """Open a task in the terminal: watch it, replay its cases, look at what they did."""
     from workbench.check.targets import MARK
     from workbench.link import EngineLink
 
     if not task_dir.is_dir():
         raise click.UsageError(f"{task_dir}: there is no such directory; a task is a directory with a {MARK}")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError(f"the screen needs a terminal; without one, use `workbench check {task_dir}`")
+    need_a_terminal(f"use `workbench check {task_dir}`")
     from workbench.ui.app import run
 
-    run(EngineLink(engine), task_dir.resolve(), paused=paused, shell=not no_shell)
+    link = EngineLink(engine)
+    run(_recorded(link, record) if record else link, task_dir.resolve(), paused=paused, shell=not no_shell)
+
+
+def _recorded(link: EngineLink, path: Path) -> EventSource:
+    from workbench.recording.recorder import Recorded, Recorder, RecorderError
+
+    try:
+        return Recorded(link, Recorder(path))
+    except RecorderError as error:
+        raise click.UsageError(str(error)) from None
 
 
 @commands.command(help=CHECK_HELP, short_help="Say whether tasks' harnesses hold, without a screen.")
@@ -103,6 +107,7 @@ def open_(task_dir: Path, paused: bool, no_shell: bool, engine: EngineOptions) -
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the event stream, one JSON object a line.")
 @click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write a JUnit file too.")
+@record
 @running_engine
 def check(
     task_dirs: tuple[Path, ...],
@@ -110,113 +115,22 @@ def check(
     cached: bool,
     as_json: bool,
     junit: Path | None,
+    record: Path | None,
     engine: EngineOptions,
 ) -> None:
     from workbench.check.run import CheckOptions
     from workbench.check.run import check as run_check
 
     options = CheckOptions(
-        paths=task_dirs, engine=engine, cases=cases, cached=cached, json=as_json, junit=junit
+        paths=task_dirs,
+        engine=engine,
+        cases=cases,
+        cached=cached,
+        json=as_json,
+        junit=junit,
+        record=record,
     )
     sys.exit(run_check(options))
-
-
-@commands.command()
-@click.argument("task_dir", type=click.Path(path_type=Path))
-@reading_engine
-def receipt(task_dir: Path, engine: EngineOptions) -> None:
-    """Print what is known of a task's proof as JSON, running nothing.
-
-    It says of each case what it came to, when and on what. Exit codes: 0 when the harness holds as its
-    files are now, 1 when it does not or when that is not known, 2 and 3 as of check.
-    """
-    from workbench.check.receipt import tell_receipt
-
-    sys.exit(tell_receipt(task_dir, engine))
-
-
-@commands.command()
-@click.argument("task_dir", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--keep", type=click.IntRange(0), metavar="N", help="Forget all but the newest N runs of each case."
-)
-@click.option("--dry-run", is_flag=True, help="With --keep: say what would go, and leave it.")
-@click.option("--stats", is_flag=True, help="Say how long the phases of each case take.")
-@click.option("--json", "as_json", is_flag=True, help="With --stats: print them as JSON.")
-def runs(task_dir: Path | None, keep: int | None, dry_run: bool, stats: bool, as_json: bool) -> None:
-    """Say where runs are kept, of one task or of all; with --keep, forget the older ones.
-
-    With --stats, say how long they took instead, median and 95th percentile, by case and phase. Runs that
-    came out as they must stand apart from others, and re-verifications from whole trials.
-    """
-    from workbench import places
-    from workbench.console import console
-    from workbench.runs import show
-
-    out, state = console(), places.state_dir()
-    if dry_run and keep is None:
-        raise click.UsageError("--dry-run goes with --keep N")
-    if as_json and not stats:
-        raise click.UsageError("--json goes with --stats")
-    if stats and keep is not None:
-        raise click.UsageError("--stats and --keep do not go together")
-    if stats:
-        _stats(out, state, task_dir, as_json)
-        return
-    if keep is not None:
-        sys.exit(0 if show.prune(out, state, task_dir, keep, dry_run=dry_run) else 3)
-    show.show_runs(out, state, task_dir) if task_dir else show.show_tasks(out, state)
-
-
-def _stats(out: Console, state: Path, task_dir: Path | None, as_json: bool) -> None:
-    import msgspec
-
-    from workbench.proof.database import DatabaseError
-    from workbench.runs.records import read_stats
-    from workbench.runs.stats import show_stats
-
-    try:
-        found = read_stats(state, task_dir)
-    except DatabaseError as error:
-        raise MachineryError(str(error)) from None
-    if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
-    else:
-        show_stats(out, found)
-
-
-@commands.command()
-@click.option("--prune", is_flag=True, help="Remove the least recently used that nothing uses.")
-@click.option(
-    "--keep",
-    type=click.FloatRange(0),
-    metavar="GIB",
-    help="With --prune: how much may stay; by default 20.",
-)
-@click.option("--dry-run", is_flag=True, help="With --prune: say what would go, and leave it.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-def images(prune: bool, keep: float | None, dry_run: bool, as_json: bool) -> None:
-    """List the images that were built or unpacked and are kept, or prune them."""
-    from workbench import places
-    from workbench.commands import images
-    from workbench.console import console
-    from workbench.images.errors import ImageError
-
-    if (dry_run or keep is not None) and not prune:
-        raise click.UsageError("--keep and --dry-run go with --prune")
-    if prune and as_json:
-        raise click.UsageError("--json lists, and --prune removes")
-    directory = places.images_dir()
-    try:
-        if prune:
-            limit = None if keep is None else round(keep * (1 << 30))
-            images.prune_images(console(), directory, limit, dry_run=dry_run)
-        elif as_json:
-            click.echo(images.images_as_json(directory))
-        else:
-            images.show_images(console(), directory)
-    except ImageError as error:
-        raise MachineryError(f"{error}; {error.hint}" if error.hint else str(error)) from None
 
 
 @commands.command()
@@ -229,7 +143,8 @@ def samples(name: str | None, directory: Path | None) -> None:
     """
     from workbench import places
 
-    found = {path.name: path for path in sorted(places.shipped("sample_tasks").iterdir()) if path.is_dir()}
+    tasks = sorted(places.shipped("sample_tasks").glob("*/task.toml"))
+    found = {path.parent.name: path.parent for path in tasks}
     if name is None:
         for path in found.values():
             click.echo(path)
@@ -244,6 +159,10 @@ def samples(name: str | None, directory: Path | None) -> None:
     except FileExistsError:
         raise click.UsageError(f"{target}: is there already; name a directory that is not") from None
     click.echo(target)
+
+
+for command in (recordings.play, recordings.export, kept.receipt, kept.runs, kept.images):
+    commands.add_command(command)
 
 
 def main() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import click
@@ -115,9 +117,28 @@ def _engine(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorate
 
 
+record = click.option(
+    "--record",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the event stream to a file too, for `workbench play`.",
+)
 reading_engine = _engine(_provider_option, _threshold)
 """For a command that runs nothing."""
 running_engine = _engine(_provider_option, _threshold, *_RUNNING)
 """For a command that runs cases once."""
 watching_engine = _engine(_provider_option, _threshold, *_RUNNING, *_WATCHING)
 """For a command that runs cases on every save."""
+
+
+def need_a_terminal(otherwise: str) -> None:
+    """Refuse to go on without one.
+
+    Args:
+        otherwise: What to do then.
+
+    Raises:
+        click.UsageError: there is none.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(f"the screen needs a terminal; without one, {otherwise}")

@@ -38,7 +38,7 @@ def test_slugify_holds_and_its_stream_has_every_reward(tmp_path: Path) -> None:
 
 def test_a_directory_of_tasks_says_of_each_what_is_wrong_with_it(tmp_path: Path) -> None:
     junit, every = tmp_path / "junit.xml", tmp_path / "tasks"
-    for sample in SAMPLES.iterdir():
+    for sample in (path.parent for path in SAMPLES.glob("*/task.toml")):
         if not list(sample.rglob("Dockerfile")):  # those need a builder and the network
             shutil.copytree(sample, every / sample.name)
     done = tasks.check(tmp_path, every, "--junit", junit)

@@ -14,7 +14,7 @@ from workbench.cases.case import Case
 from workbench.cases.find import find_cases
 from workbench.task.load import LoadedTask, load
 
-SAMPLES = sorted((Path(__file__).parents[2] / "sample_tasks").glob("*/"))
+SAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "sample_tasks").glob("*/task.toml"))
 
 BUILDS = {
     "prices": {"environment/Dockerfile"},

@@ -21,6 +21,7 @@ from workbench.check.table import print_provider, print_task, print_verdict, sho
 from workbench.check.targets import TargetError, find_tasks
 from workbench.console import console, plain
 from workbench.link import EngineLink, EngineOptions, EngineStartError
+from workbench.recording.recorder import Recorder, RecorderError
 from workbench.session import Session
 from workbench.wishes import OpenTask
 
@@ -39,6 +40,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Print the event stream instead of tables."""
     junit: Path | None = None
     """Where to write the result for CI."""
+    record: Path | None = None
+    """Where to write the event stream, to be played."""
 
 
 def check(options: CheckOptions) -> int:
@@ -56,19 +59,21 @@ def check(options: CheckOptions) -> int:
             raise TargetError(
                 f"{options.junit}: its directory does not exist; make {options.junit.parent} first"
             )
-    except TargetError as error:
+        recorder = Recorder(options.record) if options.record else None
+    except (TargetError, RecorderError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return Exit.WRONG
-    return asyncio.run(_Check(options, tasks).run())
+    return asyncio.run(_Check(options, tasks, recorder).run())
 
 
 class _Check:
-    def __init__(self, options: CheckOptions, tasks: list[Path]) -> None:
+    def __init__(self, options: CheckOptions, tasks: list[Path], recorder: Recorder | None) -> None:
         self._options = options
         self._tasks = [str(task) for task in tasks]
         self._waited_for = set(self._tasks)
         self._session = Session()
         self._link = EngineLink(options.engine)
+        self._recorder = recorder
         self._out = console()
         self._talk = console(stderr=True)
         live = sys.stderr.isatty() and not self._talk.is_dumb_terminal
@@ -97,7 +102,8 @@ class _Check:
         cases, cached = self._options.cases, self._options.cached
         for task in self._tasks:
             await self._link.send(OpenTask(task=task, watch=False, cached=cached, only=cases))
-        async for event in self._link.events():
+        events = self._link.events()
+        async for event in self._recorder.listening(events) if self._recorder else events:
             self._session.apply(event)
             if self._options.json:
                 sys.stdout.buffer.write(ev.encode(event))

@@ -1,1 +1,1 @@
-"""What commands print that need more than a few lines and belong to no face."""
+"""Commands by what they are about; each a few lines that hand over. The rest are in `workbench/cli.py`."""

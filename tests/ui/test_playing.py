@@ -1,0 +1,109 @@
+"""A recording on the screen: its keys, and the screen after going forth and back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.ui.driving import screen_text, until
+from tests.ui.streams import TASK, holding
+from workbench.recording.player import Player
+from workbench.recording.recording import Recording
+from workbench.ui.playing import PlayApp, PlayBar
+
+
+class Clock:
+    """Time that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def playing(clock: Clock, *, speed: float = 1.0) -> AsyncIterator[tuple[PlayApp, Pilot[None]]]:
+    player = Player(Recording(holding().events), speed=speed, now=clock)
+    app = PlayApp(player, Path(TASK))
+    async with app.run_test(size=(160, 50), notifications=True) as pilot:
+        await until(pilot, lambda: bool(app.screen.query(PlayBar)))
+        yield app, pilot
+
+
+def bar(app: PlayApp) -> str:
+    return str(app.screen.query_one(PlayBar).content)
+
+
+async def test_the_bar_says_where_it_stands_and_the_keys_move_it() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        assert bar(app).startswith("▶ playing · a recording · 0:00 of 0:06 · 1 times as fast")
+        await pilot.press("space")
+        await until(pilot, lambda: "‖ paused" in bar(app))
+        await pilot.press("right")
+        await until(pilot, lambda: "0:05 of 0:06" in bar(app))
+        await pilot.press("right")
+        await until(pilot, lambda: "0:06 of 0:06" in bar(app))
+        await until(pilot, lambda: "HOLDS 5/5" in screen_text(app))
+        await pilot.press("plus", "plus", "minus")
+        await until(pilot, lambda: "2 times as fast" in bar(app))
+        await pilot.press("left")
+        await until(pilot, lambda: "0:01 of 0:06" in bar(app))
+
+
+async def test_going_back_shows_what_was_so_then_and_nothing_of_later() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: "HOLDS 5/5" in screen_text(app))
+        assert len(app.session.runs) == 5
+        await pilot.press("space")
+        app.player.seek(1.0)
+        await until(pilot, lambda: len(app.session.runs) == 1 and app.up_to_date)
+        await until(pilot, lambda: "HOLDS" not in screen_text(app))
+        run = app.session.runs["oracle-1"]
+        assert (run.state, run.phase.name if run.phase else "") == ("running", "verifier")
+        await pilot.press("R")
+        await until(pilot, lambda: not app.session.runs and app.player.position == 0)
+
+
+async def test_times_on_the_screen_are_those_of_the_recording() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        app.player.seek(1.0)
+        app.player.pause()
+        await until(pilot, lambda: "0.60 s" in screen_text(app))
+        assert app.clock() == app.player.recording.start + 1.0
+
+
+async def test_in_a_line_to_type_in_the_keys_are_letters() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: "HOLDS 5/5" in screen_text(app))
+        await pilot.press("3", "slash", "a", "space", "b")
+        focused = app.focused
+        assert isinstance(focused, Input)
+        assert focused.value == "a b"
+        assert not app.player.paused
+
+
+async def test_nothing_runs_in_a_recording_and_it_says_so() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: "HOLDS 5/5" in screen_text(app))
+        await pilot.press("r")
+        await until(pilot, lambda: "This is a recording: nothing runs here." in screen_text(app))
+
+
+async def test_the_help_lists_the_player_s_keys() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Pause the recording, or play on." in screen_text(app))
