@@ -281,7 +281,6 @@ class Session:
             self.runs[run.id] = run
             view.runs.append(run)
             view.stale = ""
-            self._trim(task)
 
     def _trim(self, task: TaskView) -> None:
         ended = [run for view in task.cases.values() for run in view.runs[:-1] if run.state == "ended"]

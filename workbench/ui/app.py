@@ -20,7 +20,7 @@ from workbench import events as ev
 from workbench import settings, wishes
 from workbench.session import Session
 from workbench.settings import Loaded, Settings
-from workbench.ui import remembered
+from workbench.ui import remembered, words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import APP
 from workbench.ui.feed import batches
@@ -95,6 +95,8 @@ class WorkbenchApp(BaseApp):
         self._drawn = 0.0
         self._due = False
         self._undrawn = 0
+        self._verdict = ""
+        """The kind of the verdict that was shown last."""
 
     def now(self) -> float:
         """Unix seconds."""
@@ -189,6 +191,12 @@ class WorkbenchApp(BaseApp):
             remembered.keep(self._opening.task, self.theme, self._main.look)
         super().exit(*arguments, **options)
 
+    def action_notices(self) -> None:
+        """Show what notices have said."""
+        from workbench.ui.screens.notices import NoticesScreen
+
+        self.push_screen(NoticesScreen(self.told))
+
     def action_help(self) -> None:
         """Show what can be done here."""
         from workbench.ui.screens.help import HelpScreen
@@ -209,6 +217,7 @@ class WorkbenchApp(BaseApp):
     def _draw(self) -> None:
         self._due = False
         self._drawn = time.monotonic()
+        self._tell_turn()
         if self.session.busy:
             self._ticking.resume()
         else:
@@ -217,6 +226,16 @@ class WorkbenchApp(BaseApp):
             # A timer may fire while the screen is being taken down, widget by widget.
             with suppress(NoMatches):
                 self._main.refresh_views(self._engine_lost)
+
+    def _tell_turn(self) -> None:
+        """Ring where the verdict turned while the user looked elsewhere."""
+        verdict = self.session.task(self._opening.task).verdict
+        kind = verdict.kind if verdict else ""
+        if kind and self._verdict and kind != self._verdict and not self.app_focus and self.settings.bell:
+            mark = words.verdict_mark(verdict)
+            self.bell()
+            self.tell_desktop(f"{Path(self._opening.task).name}: {mark.word}")
+        self._verdict = kind or self._verdict
 
 
 def run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections import deque
 from contextlib import suppress
@@ -85,6 +86,11 @@ class BaseApp(App[None]):
         """One notice for everything that was left out of files of the user's."""
         if faults:
             self.notify("\n".join(faults), title=title, severity="warning", timeout=_LONG_READ)
+
+    def tell_desktop(self, text: str) -> None:
+        """Ask the terminal for a desktop notice (OSC 9, which others leave alone)."""
+        if self._driver and os.environ.get("TERM", "") not in ("linux", "dumb"):
+            self._driver.write(f"\x1b]9;{visible(text)}\x07")
 
     def _dress(self, only: str = "") -> list[str]:
         """Offer the themes that are files, and no others: Textual's lack the colours of this screen."""

@@ -86,6 +86,10 @@ APP = Offer(
             "help", "question_mark,f1", "help", "Help", "All keys of this screen, with what they do.", True
         ),
         Command("palette", "ctrl+p,f2", "command_palette", "Commands", "Find any command by its name.", True),
+        Command("notices", "at", "notices", "Notices", "Show everything that notices have said."),
+        Command(
+            "suspend", "ctrl+z", "suspend_process", "Suspend", "Go back to the shell; `fg` brings this back."
+        ),
         Command("theme", "f3", "change_theme", "Theme", "Choose among the shipped themes and your own."),
         Command(
             "engine.restart",
@@ -124,6 +128,34 @@ MAIN = Offer(
         Command(
             "run.newer", "full_stop,L", "newer", "Newer run", "Show the run of this case after the shown one."
         ),
+        Command("goto", "colon", "goto", "Go to", "Go to a case, a run, a tab, or a line by its number."),
+        Command("case.find", "slash", "find_case", "Find case", "Find a case by a part of its name."),
+        Command(
+            "edit",
+            "e",
+            "edit",
+            "Edit",
+            "Open the selected problem's file, or the case's script, in the editor.",
+        ),
+        Command(
+            "run.copy-path", "Y", "copy_path", "Copy path", "Copy the path of the run's trial directory."
+        ),
+        Command(
+            "layout.narrower",
+            "less_than_sign,ctrl+left",
+            "resize(0, -1)",
+            "Narrower",
+            "Make the left column narrower.",
+        ),
+        Command(
+            "layout.wider",
+            "greater_than_sign,ctrl+right",
+            "resize(0, 1)",
+            "Wider",
+            "Make the left column wider.",
+        ),
+        Command("layout.higher", "ctrl+up", "resize(1, 1)", "Higher shells", "Give the shells more lines."),
+        Command("layout.lower", "ctrl+down", "resize(1, -1)", "Lower shells", "Give the shells fewer lines."),
         Command("run.mark", "space,M", "mark", "Mark", "Mark the shown run, to compare it with another."),
         Command(
             "run.compare",
@@ -154,6 +186,7 @@ LIST = Offer(
         Command("list.down", "down,j", "cursor_down", "Down", "Go to the next line."),
         Command("list.up", "up,k", "cursor_up", "Up", "Go to the line before."),
         Command("list.choose", "enter", "select", "Choose", "Go on to what the line stands for."),
+        Command("list.copy", "y", "copy", "Copy", "Copy the selected line."),
         Command("list.page-down", "pagedown", "page_down", "Page down", "Go a page down."),
         Command("list.page-up", "pageup", "page_up", "Page up", "Go a page up."),
         Command("list.first", "home,g", "first", "First", "Go to the first line."),
@@ -207,6 +240,9 @@ OUTPUT = Offer(
         Command("output.down", "j", "scroll_down", "Down", "Scroll down by a line."),
         Command("output.up", "k", "scroll_up", "Up", "Scroll up by a line."),
         Command("output.wrap", "w", "toggle_wrap", "Wrap", "Break long lines, or let them run out of sight."),
+        Command("output.copy", "y", "copy", "Copy", "Copy what is selected, else all of the output."),
+        Command("output.edit", "e", "edit", "Open place", "Open the file that is named here in the editor."),
+        Command("output.pager", "v", "pager", "Pager", "Show all of the output in the pager."),
         Command("output.raw", "u", "toggle_raw", "Raw", "Show colour sequences instead of colours."),
     ),
 )

@@ -16,6 +16,7 @@ from workbench.ui.tabs import labels
 from workbench.ui.tabs.load import load
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.visible import one_line
+from workbench.ui.widgets.log_view import LogView
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,19 @@ class RunPane(Vertical):
         """Show the tab so many to the right, going round."""
         tabs = self.query_one(Tabs)
         (tabs.action_next_tab if by > 0 else tabs.action_previous_tab)()
+
+    @property
+    def tabs(self) -> list[str]:
+        """The names of the tabs that there are for this run."""
+        return [tab.name for tab in _TABS if self._labels.get(tab.name, ("", True))[1]]
+
+    def go_to_line(self, line: int) -> None:
+        """Show a line of the output that is in sight, from 0."""
+        pane = self.query_one(TabbedContent).active_pane
+        view = next(iter(pane.query(LogView)), None) if pane else None
+        if view and view.lines:
+            view.focus()
+            view.go_to(min(line, len(view.lines) - 1))
 
     def focus_content(self) -> None:
         """Go to what the shown tab holds."""

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench import wishes
-from workbench.session import CaseView, Run, Session, TaskView
+from workbench.session import Session
+from workbench.ui import opening, words
+from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import MAIN
-from workbench.ui.messages import Wished
 from workbench.ui.panes.run_pane import RunPane
 from workbench.ui.remembered import TaskLook
+from workbench.ui.resizing import COLUMN_STEP, SHELLS_STEP, Borders
 from workbench.ui.screens.live import LiveScreen
+from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.tabs.tab import Shown
+from workbench.ui.visible import one_line
 from workbench.ui.widgets.banner import Banner
 from workbench.ui.widgets.case_list import CaseList, Cases
 from workbench.ui.widgets.key_bar import KeyBar
+from workbench.ui.widgets.log_view import LogView
 from workbench.ui.widgets.problem_list import ProblemList
 from workbench.ui.widgets.title_bar import TitleBar
+
+if TYPE_CHECKING:
+    from workbench.ui.screens.goto import Target
 
 _LOOK_SECONDS = 0.3
 """How long the user stays at a case before the engine hears of it."""
 
 
-class MainScreen(Screen[None]):
+class MainScreen(TaskScreen):
     """One task."""
 
     CSS_PATH = ["main.tcss", "shells.tcss"]  # noqa: RUF012
@@ -62,20 +71,14 @@ class MainScreen(Screen[None]):
             look: How the task was looked at last time.
             shell: Whether to open a shell on the task's image at once.
         """
-        super().__init__()
-        self._path = task
-        self._session = session
-        self._clock = clock
+        super().__init__(task, session, clock, look.marked)
         self._shell = shell
         self._lost = ""
         self._looking: Timer | None = None
-        self._run = ""
-        """The run that was chosen to be looked at; empty for the newest."""
         self._before = look
+        self._borders = Borders(self, "#left", "TaskShells", (look.left, look.shells))
         self._to_select = look.case
         """The case to go to as soon as it is there."""
-        self._marked = look.marked
-        """The run that was marked, to be compared with another."""
 
     def compose(self) -> ComposeResult:
         """Title, banner, panes and keys."""
@@ -95,21 +98,13 @@ class MainScreen(Screen[None]):
         self.query_one(Cases).focus()
 
     @property
-    def view(self) -> TaskView:
-        """The task."""
-        return self._session.task(self._path)
+    def selected(self) -> str:
+        """The name of the selected case, empty for none."""
+        return self.query_one(CaseList).selected or ""
 
-    @property
-    def case(self) -> CaseView | None:
-        """The selected case."""
-        return self.view.cases.get(self.query_one(CaseList).selected or "")
-
-    @property
-    def run_shown(self) -> Run | None:
-        """The run being looked at."""
-        case = self.case
-        chosen = next((run for run in case.runs if run.id == self._run), None) if case else None
-        return chosen or (case.current if case else None)
+    def select(self, case: str) -> None:
+        """Make a case the selected one."""
+        self.query_one(CaseList).select(case)
 
     def refresh_views(self, engine_lost: str | None = None) -> None:
         """Show what the session says now.
@@ -135,7 +130,10 @@ class MainScreen(Screen[None]):
     def look(self) -> TaskLook:
         """How the task is looked at."""
         case = self.query_one(CaseList).selected or self._to_select
-        return TaskLook(case=case, tab=self.query_one(RunPane).tab, marked=self._marked)
+        left, shells = self._borders.sizes
+        return TaskLook(
+            case=case, tab=self.query_one(RunPane).tab, marked=self._marked, left=left, shells=shells
+        )
 
     def _hint(self) -> Content:
         if self._session.engine is None:
@@ -155,7 +153,7 @@ class MainScreen(Screen[None]):
 
     def _look(self) -> None:
         if case := self.case:
-            self._wish(wishes.LookAt(task=self._path, case=case.case.name))
+            self.wish(wishes.LookAt(task=self._path, case=case.case.name))
 
     def _show_run(self) -> None:
         self.query_one(RunPane).show(Shown(self.view, self.case, self.run_shown, self._clock()))
@@ -170,9 +168,6 @@ class MainScreen(Screen[None]):
             return bool(self.is_mounted and self.case) or None
         return True
 
-    def _wish(self, wish: wishes.Wish) -> None:
-        self.post_message(Wished(wish))
-
     def action_run_case(self) -> None:
         """Run the selected case; what was tried in a shell is tried again there."""
         case = self.case
@@ -180,89 +175,90 @@ class MainScreen(Screen[None]):
             self.query_one(TaskShells).action_try_here()
         elif case:
             self._run = ""
-            self._wish(wishes.Replay(task=self._path, cases=(case.case.name,)))
+            self.wish(wishes.Replay(task=self._path, cases=(case.case.name,)))
 
-    def action_run_all(self) -> None:
-        """Run every case."""
-        self._wish(wishes.Replay(task=self._path))
+    def action_goto(self) -> None:
+        """Ask where to go: a case, a run, a tab, or a line of the output."""
+        self._ask_target(self._targets(), "Go to", "a case, a run, a tab, or the number of a line")
 
-    def action_run_unmet(self) -> None:
-        """Run the cases that did not come out as they must."""
-        names = tuple(
-            view.case.name
-            for view in self.view.cases.values()
-            if view.case.expect and not (view.decided and view.decided.outcome and view.decided.outcome.met)
-        )
-        if names:
-            self._wish(wishes.Replay(task=self._path, cases=names))
-        else:
-            self.app.notify("Every case came out as it must.")
+    def action_find_case(self) -> None:
+        """Ask which case to go to."""
+        cases = [target for target in self._targets() if target.kind == "case"]
+        self._ask_target(cases, "Find a case", "a part of its name")
 
-    def action_cancel(self) -> None:
-        """Cancel what the selected case runs or waits for."""
-        run = self.run_shown
-        if run is None or run.state == "ended":
-            run = self.case.current if self.case else None
-        if run and run.state != "ended":
-            self._wish(wishes.Cancel(task=self._path, run=run.id))
-        else:
-            self.app.notify("This case does not run.")
+    def _ask_target(self, targets: list[Target], title: str, placeholder: str) -> None:
+        from workbench.ui.screens.goto import GotoScreen
 
-    def action_cancel_all(self) -> None:
-        """Cancel everything."""
-        self._wish(wishes.Cancel(task=self._path))
+        self.app.push_screen(GotoScreen(targets, title, placeholder), self._go_to)
 
-    def action_toggle_watching(self) -> None:
-        """Pause or resume watching."""
-        self._wish(wishes.SetWatching(task=self._path, watching=not self.view.watching))
+    def _targets(self) -> list[Target]:
+        from workbench.ui.screens.goto import Target
 
-    def action_deciding(self) -> None:
-        """Go to the case that the verdict speaks of."""
-        verdict = self.view.verdict
-        if verdict and verdict.cases:
-            self.query_one(CaseList).select(verdict.cases[0])
+        now = self._clock()
+        targets = [
+            Target(one_line(name), "case", name, words.case_mark(view, now).word)
+            for name, view in self.view.cases.items()
+        ]
+        if case := self.case:
+            targets += [
+                Target(f"{one_line(case.case.name)} · {number}", "run", run.id, words.run_mark(run, now).word)
+                for number, run in enumerate(case.runs, 1)
+            ]
+        return targets + [Target(name, "tab", name) for name in self.query_one(RunPane).tabs]
 
-    def action_older(self) -> None:
-        """Show the run before."""
-        self._step(-1)
-
-    def action_newer(self) -> None:
-        """Show the run after."""
-        self._step(1)
-
-    def _step(self, by: int) -> None:
-        case, run = self.case, self.run_shown
-        if case and run:
-            at = min(max(0, case.runs.index(run) + by), len(case.runs) - 1)
-            self._run = case.runs[at].id if at < len(case.runs) - 1 else ""
-            self.refresh_views()
-
-    def action_mark(self) -> None:
-        """Mark the shown run, or unmark it."""
-        if run := self.run_shown:
-            self._marked = "" if run.id == self._marked else run.id
-            self.refresh_views()
-
-    def action_compare(self) -> None:
-        """Put the shown run beside another."""
-        from workbench.ui.screens.compare import CompareScreen
-
-        case, run = self.case, self.run_shown
-        other = self._baseline(case, run) if case and run else None
-        if case is None or run is None or other is None:
-            self.app.notify("There are no two runs to compare yet.")
+    def _go_to(self, target: Target | None) -> None:
+        if target is None:
             return
-        sides = (self.view, *other), (self.view, case, run)
-        self.app.push_screen(CompareScreen(*sides, self._clock))
+        match target.kind:
+            case "case":
+                self.select(target.key)
+            case "run":
+                self._run = target.key
+                self.refresh_views()
+            case "tab":
+                self.action_focus_pane("run")
+                self.query_one(RunPane).show_tab(target.key)
+            case "line":
+                self.query_one(RunPane).go_to_line(int(target.key) - 1)
 
-    def _baseline(self, case: CaseView, run: Run) -> tuple[CaseView, Run] | None:
-        """What a run is held against: the marked one, else the one before, else the oracle's."""
-        views = self.view.cases.values()
-        marked = [(view, other) for view in views for other in view.runs if other.id == self._marked]
-        before = [(case, other) for other in case.runs[: case.runs.index(run)]][-1:]
-        oracle = [(view, view.current) for view in views if view.case.kind == "oracle" and view.current]
-        found = [*marked, *before, *oracle]
-        return next(((view, other) for view, other in found if other is not run), None)
+    def action_edit(self) -> None:
+        """Open the selected problem's file, else the case's script."""
+        task = Path(self._path)
+        if isinstance(self.focused, ProblemList) and (problem := self.focused.problem):
+            self.edit(task / problem.path, problem.line)
+        else:
+            script = self.case.case.script if self.case else ""
+            self.edit(task / (script or "task.toml"), None)
+
+    @on(LogView.PlaceWanted)
+    def _place_wanted(self, event: LogView.PlaceWanted) -> None:
+        self.edit(event.path, event.line)
+
+    @on(LogView.PagerWanted)
+    def _pager_wanted(self, event: LogView.PagerWanted) -> None:
+        app = cast(BaseApp, self.app)
+        opening.page(app, opening.pager(app.settings.pager), event.view.texts())
+
+    def action_resize(self, which: int, by: int) -> None:
+        """Move a border between panes."""
+        self._borders.move(which, by * (SHELLS_STEP if which else COLUMN_STEP))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Grab a border between panes."""
+        if self._borders.grab(event):
+            event.stop()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Drag it."""
+        self._borders.drag(event)
+
+    def on_mouse_up(self) -> None:
+        """Let go of it."""
+        self._borders.let_go()
+
+    def on_resize(self) -> None:
+        """Give the panes their sizes, where there is room."""
+        self.call_after_refresh(self._borders.lay_out)
 
     def action_shell(self, on_image: bool = False) -> None:
         """Open another shell, on what the selected case left or on the image."""

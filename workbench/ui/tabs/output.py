@@ -46,6 +46,7 @@ class OutputTab(RunTab):
     def show(self, shown: Shown) -> None:
         """Show what the run has printed so far."""
         pane, run = self.query_one(LogPane), shown.run
+        pane.log_view.home = Path(shown.task.path)
         if self._output is None or self._output.run is not run:
             self._forget()
             self._output = RunOutput(run, self._source) if run else None

@@ -14,10 +14,10 @@ from textual.widgets.option_list import Option
 from workbench.session import CaseView, Run, TaskView
 from workbench.trials.outcome import PhaseName
 from workbench.ui import words
-from workbench.ui.commands import LIST
 from workbench.ui.origin import DIFFERED, SLOWER, origins, slower_words
 from workbench.ui.progress import expected_seconds, seconds_left
 from workbench.ui.visible import one_line
+from workbench.ui.widgets.choice_list import ChoiceList
 
 _BAR = 12
 _LEAST_WHY = 12
@@ -55,11 +55,8 @@ class Columns:
         return cls(name, must, reward, max(6, outcome), bar, time)
 
 
-class Cases(OptionList):
+class Cases(ChoiceList):
     """The rows."""
-
-    OFFER = LIST
-    BINDINGS = LIST.bindings()
 
 
 class CaseList(Vertical):

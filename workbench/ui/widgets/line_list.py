@@ -112,6 +112,12 @@ class LineList(ScrollView, can_focus=True):
         if self._count:
             self.post_message(self.Chosen(self, self.cursor))
 
+    def action_copy(self) -> None:
+        """Copy the selected item's line."""
+        if self._count:
+            self.app.copy_to_clipboard(self._line(self.cursor).plain)
+            self.notify("Copied.")
+
     def on_click(self, event: events.Click) -> None:
         """Select an item, and with a second click go on from it."""
         index = self.scroll_offset.y + event.y - self.gutter.top

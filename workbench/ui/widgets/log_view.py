@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events, work
 from textual.cache import LRUCache
 from textual.geometry import Size
@@ -20,6 +22,7 @@ from workbench.ui.ansi import PLAIN, Palette, Pen, pen_after, pieces, shown, unc
 from workbench.ui.commands import OUTPUT
 from workbench.ui.finding import FAILURE, Search, Words
 from workbench.ui.lines import Lines, LiveLines
+from workbench.ui.opening import places
 from workbench.ui.rows import Rows
 from workbench.ui.slices import in_slices
 from workbench.ui.strips import restyle
@@ -45,6 +48,19 @@ class LogView(ScrollView, can_focus=True):
         """What `state` says is something else now."""
 
     @dataclass
+    class PlaceWanted(Message):
+        """The user wants to see a place in a file of the task's."""
+
+        path: Path
+        line: int
+
+    @dataclass
+    class PagerWanted(Message):
+        """The user wants all of the output in the pager."""
+
+        view: LogView
+
+    @dataclass
     class SearchAsked(Message):
         """The user wants to type what to search for."""
 
@@ -52,6 +68,8 @@ class LogView(ScrollView, can_focus=True):
 
     def __init__(self, identifier: str) -> None:
         super().__init__(id=identifier)
+        self.home: Path | None = None
+        """The task whose files the output may name."""
         self.live = False
         """Whether more lines may come."""
         self._lines: Lines = LiveLines()
@@ -230,6 +248,44 @@ class LogView(ScrollView, can_focus=True):
         else:
             self.notify("No line speaks of a failure.")
 
+    def action_copy(self) -> None:
+        """Copy what is selected, else everything that is kept."""
+        text = self.screen.get_selected_text() or "\n".join(self.texts())
+        self.app.copy_to_clipboard(text)
+        self.screen.clear_selection()
+        count = text.count("\n") + 1
+        self.notify(f"Copied {count:,} line{'s' if count > 1 else ''}.")
+
+    def action_pager(self) -> None:
+        """Show everything in the pager."""
+        self.post_message(self.PagerWanted(self))
+
+    def action_edit(self) -> None:
+        """Open the first place that is named at the match, or from the top of what is in sight."""
+        first = self._here() if self._match is None else self._match
+        for line in range(first, min(first + self.size.height, len(self._lines))):
+            if self._open_place(line):
+                return
+        self.notify("No line here names a place in the task's files.")
+
+    def texts(self) -> Iterator[str]:
+        """The lines as they are shown."""
+        return map(self._text, range(len(self._lines)))
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the place that was clicked on."""
+        _, offset = self.screen.get_widget_and_offset_at(event.screen_x, event.screen_y)
+        if offset and offset.y < len(self._lines):
+            self._open_place(offset.y, offset.x)
+
+    def _open_place(self, line: int, column: int | None = None) -> bool:
+        """Open a place that a line names, whichever or the one at a column."""
+        for start, end, path, number in places(self._text(line), self.home) if self.home else ():
+            if column is None or start <= column < end:
+                self.post_message(self.PlaceWanted(path, number))
+                return True
+        return False
+
     def search(self, typed: str) -> None:
         """Mark what is typed wherever it stands, and go to the next place from here; nothing ends it."""
         self._search = Search(self._lines, Words(typed)) if typed else None
@@ -313,6 +369,9 @@ class LogView(ScrollView, can_focus=True):
             style = self.get_component_rich_style(name)
             for span in self._search.wanted.spans(strip.text):
                 strip = restyle(strip, *span, style)
+        if self.home and ":" in strip.text:
+            for start, end, _, _ in places(strip.text, self.home):
+                strip = restyle(strip, start, end, Style(underline=True))
         selection = self.text_selection
         if selection is not None and (span_ := selection.get_span(line)) is not None:
             start, end = span_

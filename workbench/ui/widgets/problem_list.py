@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from textual.content import Content
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from workbench.task.problem import Problem, Severity
 from workbench.ui import words
-from workbench.ui.commands import LIST
 from workbench.ui.visible import visible
+from workbench.ui.widgets.choice_list import ChoiceList
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-class ProblemList(OptionList):
+class ProblemList(ChoiceList):
     """Problems, each with its place and what to do."""
-
-    OFFER = LIST
-    BINDINGS = LIST.bindings()
 
     def __init__(self) -> None:
         super().__init__()

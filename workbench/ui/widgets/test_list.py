@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from textual.content import Content
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from workbench.session import Run
 from workbench.trials.outcome import Test, TestStatus
 from workbench.ui import words
-from workbench.ui.commands import LIST
 from workbench.ui.visible import one_line, visible
+from workbench.ui.widgets.choice_list import ChoiceList
 
 _SHOWN = 500
 _MESSAGE_LINES = 12
@@ -20,12 +19,10 @@ _MESSAGE_CHARACTERS = 2000
 _ORDER: tuple[TestStatus, ...] = ("error", "failed", "skipped", "passed")
 
 
-class TestList(OptionList):
+class TestList(ChoiceList):
     """Checks, each with its message and duration."""
 
     __test__ = False
-    OFFER = LIST
-    BINDINGS = LIST.bindings()
 
     def __init__(self) -> None:
         super().__init__()

@@ -113,6 +113,13 @@ def _watching(session: Session, task: TaskView) -> Content:
 
 def _verdict(task: TaskView) -> Content:
     mark = words.verdict_mark(task.verdict)
+    expected = [view for view in task.cases.values() if view.case.expect]
+    open_ = sum(bool(view.stale) or view.decided is None for view in expected)
+    if open_ and not task.settled and (task.verdict is None or task.verdict.kind in ("holds", "unproven")):
+        was = f"  was {mark.word}" if task.verdict else ""
+        return Content.assemble(
+            (f"◌ VERIFYING {len(expected) - open_}/{len(expected)}", f"bold {words.BUSY}"), (was, words.MUTED)
+        )
     parts: list[str | tuple[str, str]] = [(f"{mark.sign} {mark.word}", f"bold {mark.color}")]
     if verdict := task.verdict:
         if verdict.total:

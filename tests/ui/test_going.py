@@ -1,0 +1,328 @@
+"""Ways to get somewhere else: to a case, a line, a file, the clipboard, another size."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.ui.driving import Driven, app_for, opened, screen_text, until
+from tests.ui.streams import RecordedSource, Stream, broken, busy, failed, holding
+from workbench import events as ev
+from workbench.proof.verdict import Verdict
+from workbench.settings import Loaded, Settings
+from workbench.ui import opening, remembered
+from workbench.ui.app import WorkbenchApp
+
+
+@pytest.fixture
+def lent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The programs that the terminal was lent to."""
+    ran: list[list[str]] = []
+
+    @contextmanager
+    def suspend(app: WorkbenchApp) -> Iterator[None]:
+        yield
+
+    def run(words: list[str], check: bool) -> None:
+        ran.append(words)
+
+    monkeypatch.setattr(WorkbenchApp, "suspend", suspend)
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setenv("VISUAL", "")
+    monkeypatch.setenv("EDITOR", "vim")
+    return ran
+
+
+async def idle(driven: Driven) -> None:
+    await until(driven.pilot, lambda: not [w for w in driven.app.workers if w.group != "events"])
+    await driven.settle()
+
+
+@pytest.mark.parametrize(
+    ("typed", "seen"),
+    [
+        ("trunc", "3 Run · truncates-title"),
+        ("hc", "3 Run · hard-coded"),
+        ("timing", "of machine time"),
+        ("oracle · 1", "3 Run · oracle · 1 of 2"),
+    ],
+)
+async def test_anything_is_gone_to_by_a_part_of_its_name(typed: str, seen: str) -> None:
+    stream = holding().queue("oracle", "oracle-2")
+    async with opened(stream) as driven:
+        await driven.press("colon", *("space" if key == " " else key for key in typed), "enter")
+        await idle(driven)
+        assert seen in driven.text
+
+
+async def test_a_number_is_a_line_of_the_output() -> None:
+    stream = Stream().engine().task().queue("oracle").start("oracle").phase("oracle-1", "verifier")
+    stream.print("oracle-1", "".join(f"line {number}\n" for number in range(1, 500)))
+    async with opened(stream) as driven:
+        await driven.press("colon", *"250", "enter")
+        await idle(driven)
+        assert "line 250" in driven.text
+        assert "following" not in driven.text
+
+
+async def test_escape_goes_nowhere() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("colon", *"hard", "escape")
+        assert "3 Run · oracle" in driven.text
+
+
+async def test_what_matches_nothing_goes_nowhere() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("colon", *"zzzz", "enter")
+        assert "3 Run · oracle" in driven.text
+
+
+async def test_cases_are_found_by_a_part_of_their_name() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("slash", *"acc")
+        assert "case    keeps-accents" in driven.text
+        assert "case    hard-coded" not in driven.text
+        await driven.press("enter")
+        assert "3 Run · keeps-accents" in driven.text
+
+
+async def test_the_cases_script_is_edited(lent: list[list[str]]) -> None:
+    async with opened(holding()) as driven:
+        await driven.press("e")
+        assert lent == [["vim", "/home/author/tasks/slugify/solution/solve.sh"]]
+        await driven.press("j", "e")
+        assert lent[-1] == ["vim", "/home/author/tasks/slugify/task.toml"]
+
+
+async def test_a_problem_is_edited_at_its_line(lent: list[list[str]]) -> None:
+    async with opened(broken()) as driven:
+        await driven.press("2", "e")
+        assert lent == [["vim", "+12", "/home/author/tasks/slugify/task.toml"]]
+
+
+async def test_the_set_editor_goes_before_the_environments(lent: list[list[str]]) -> None:
+    chosen = Loaded(Settings(editor="code --wait"), (), ())
+    async with opened(broken(), settings=chosen) as driven:
+        await driven.press("2", "e")
+        assert lent == [["code", "--wait", "--goto", "/home/author/tasks/slugify/task.toml:12"]]
+
+
+async def test_without_an_editor_the_next_step_is_said(
+    lent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EDITOR")
+    async with opened(holding()) as driven:
+        await driven.press("e")
+        assert lent == []
+        assert "No editor is set: set EDITOR" in driven.text
+
+
+@pytest.fixture
+def task_files(tmp_path: Path) -> Path:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_outputs.py").write_text("x\n" * 50)
+    return tmp_path
+
+
+async def test_a_place_in_the_output_is_opened_by_key_and_by_click(
+    lent: list[list[str]], task_files: Path
+) -> None:
+    stream = (
+        Stream()
+        .engine()
+        .task()
+        .whole("oracle", failed(), "\x1b[31m/tests/test_outputs.py\x1b[0m:31: AssertionError\n")
+    )
+    stream.events = [_moved(event, str(task_files)) for event in stream.events]
+    source = RecordedSource(stream.events)
+    app = WorkbenchApp(source, task_files, clock=lambda: stream.now)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await until(pilot, lambda: source.all_taken and app.up_to_date)
+        await pilot.press("3")
+        await pilot.press("e")
+        file = str(task_files / "tests" / "test_outputs.py")
+        await until(pilot, lambda: lent == [["vim", "+31", file]])
+        y = next(at for at, line in enumerate(screen_text(app).splitlines()) if "AssertionError" in line)
+        x = screen_text(app).splitlines()[y].index("test_outputs.py")
+        await pilot.click(offset=(x, y))
+        await until(pilot, lambda: lent == [["vim", "+31", file]] * 2)
+        await pilot.click(offset=(x + 25, y))
+        await pilot.pause()
+        assert len(lent) == 2
+
+
+def _moved(event: ev.Event, task: str) -> ev.Event:
+    return msgspec.structs.replace(event, task=task) if getattr(event, "task", "") else event
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("/tests/test_outputs.py:31: AssertionError", [("tests/test_outputs.py", 31)]),
+        ("../tests/test_outputs.py:7", [("tests/test_outputs.py", 7)]),
+        ("tests/test_outputs.py:7:3: E501", [("tests/test_outputs.py", 7)]),
+        (
+            "test_outputs.py:9 and test_outputs.py:10",
+            [("tests/test_outputs.py", 9), ("tests/test_outputs.py", 10)],
+        ),
+        ("/usr/lib/python3/os.py:12", []),
+        ("http://localhost:8080", []),
+        ("12:30:45", []),
+        ("../../../../etc/passwd:1", []),
+    ],
+)
+def test_places_are_those_in_the_tasks_files(
+    task_files: Path, text: str, found: list[tuple[str, int]]
+) -> None:
+    told = [
+        (str(path.relative_to(task_files)), line) for _, _, path, line in opening.places(text, task_files)
+    ]
+    assert told == found
+
+
+@pytest.mark.parametrize(
+    ("editor", "words"),
+    [
+        ("vim", ["vim", "+3", "/a b"]),
+        ("/usr/bin/nano -w", ["/usr/bin/nano", "-w", "+3", "/a b"]),
+        ("hx", ["hx", "/a b:3"]),
+        ("code -n", ["code", "-n", "--goto", "/a b:3"]),
+        ("ed", ["ed", "/a b"]),
+    ],
+)
+def test_each_editor_is_told_the_line_as_it_takes_it(editor: str, words: list[str]) -> None:
+    assert opening.editing(editor, Path("/a b"), 3) == words
+
+
+async def test_an_editor_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def suspend(app: WorkbenchApp) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(WorkbenchApp, "suspend", suspend)
+    chosen = Loaded(Settings(editor="/nowhere/editor"), (), ())
+    async with opened(holding(), settings=chosen) as driven:
+        await driven.press("e")
+        assert "/nowhere/editor: No such file or directory." in driven.text
+
+
+async def test_an_editors_command_that_cannot_be_split_is_said() -> None:
+    async with opened(holding(), settings=Loaded(Settings(editor="vim 'x"), (), ())) as driven:
+        await driven.press("e")
+        assert driven.app.told[-1].message.endswith("cannot be used: No closing quotation.")
+
+
+async def test_all_of_the_output_goes_to_the_pager(
+    lent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def run(words: list[str], check: bool) -> None:
+        lent.append(words[:-1])
+        read.append(Path(words[-1]).read_text())
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setenv("PAGER", "more -x")
+    stream = Stream().engine().task().whole("oracle", failed(), "\x1b[31mred\x1b[0m\nplain\n")
+    async with opened(stream) as driven:
+        await driven.press("3", "v")
+        assert (lent, read) == ([["more", "-x"]], ["red\nplain\n"])
+
+
+async def test_output_rows_and_paths_are_copied() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("3", "y")
+        assert driven.app.clipboard.splitlines()[1] == "collected 6 items"
+        await driven.press("1", "y")
+        assert driven.app.clipboard.split()[:4] == ["✓", "oracle", "pass", "1.0"]
+        await driven.press("Y")
+        assert driven.app.clipboard == "/nowhere/oracle-1"
+
+
+async def test_keys_make_the_left_column_wider_and_narrower_and_that_comes_back() -> None:
+    async with opened(holding()) as driven:
+        before = driven.app.screen.query_one("#left").outer_size.width
+        await driven.press("greater_than_sign", "greater_than_sign", "less_than_sign")
+        assert driven.app.screen.query_one("#left").outer_size.width == before + 4
+        await driven.press("q")
+    assert remembered.load().tasks[str(Path("/home/author/tasks/slugify"))].left == before + 4
+    async with opened(holding()) as driven:
+        await driven.settle()
+        assert driven.app.screen.query_one("#left").outer_size.width == before + 4
+
+
+async def test_the_border_between_columns_is_dragged() -> None:
+    async with opened(holding()) as driven:
+        left = driven.app.screen.query_one("#left")
+        edge = left.region.right - 1
+        await driven.pilot.mouse_down(offset=(edge, 10))
+        await driven.pilot.hover(offset=(edge + 12, 12))
+        await driven.pilot.mouse_up(offset=(edge + 12, 12))
+        await driven.settle()
+        assert left.region.right - 1 == edge + 12
+
+
+async def test_a_column_that_was_sized_leaves_a_narrow_screen_alone() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("greater_than_sign")
+        await driven.pilot.resize_terminal(90, 30)
+        await driven.settle()
+        assert driven.app.screen.query_one("#left").outer_size.width == 90
+
+
+async def test_a_pane_is_maximised_and_given_back() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("3", "z")
+        assert "1 Cases" not in driven.text
+        assert "6 passed" in driven.text
+        await driven.press("z")
+        assert "1 Cases" in driven.text
+
+
+async def test_notices_are_kept_the_newest_first() -> None:
+    async with opened(holding()) as driven:
+        for text in ("first thing", "second [bold]thing\x1b[2J"):
+            driven.source.feed(ev.Notice(level="warning", message=text))
+        await driven.settle()
+        await driven.press("at")
+        lines = driven.text.splitlines()
+        rows = [
+            next(y for y, line in enumerate(lines) if part in line and ":" in line)
+            for part in ("second [bold]thing␛[2J", "first thing")
+        ]
+        assert rows[0] < rows[1]
+        await driven.press("escape")
+
+
+@pytest.mark.parametrize(("focused", "bell", "rung"), [(False, True, 1), (True, True, 0), (False, False, 0)])
+async def test_a_verdict_that_turns_while_the_terminal_has_no_focus_rings(
+    monkeypatch: pytest.MonkeyPatch, focused: bool, bell: bool, rung: int
+) -> None:
+    rings: list[str] = []
+    monkeypatch.setattr(WorkbenchApp, "bell", lambda app: rings.append("bell"))
+    monkeypatch.setattr(WorkbenchApp, "tell_desktop", lambda app, text: rings.append(text))
+    async with opened(holding(), settings=Loaded(Settings(bell=bell), (), ())) as driven:
+        driven.app.app_focus = focused
+        task = next(iter(driven.app.session.tasks))
+        for kind in ("holds", "broken"):
+            driven.source.feed(ev.VerdictReached(task=task, verdict=Verdict(kind, "why")))
+        await driven.settle()
+        assert rings == ["bell", "slugify: BROKEN"] * rung
+
+
+async def test_the_first_verdict_does_not_ring(monkeypatch: pytest.MonkeyPatch) -> None:
+    rings: list[str] = []
+    monkeypatch.setattr(WorkbenchApp, "bell", lambda app: rings.append("bell"))
+    stream = busy()
+    source = RecordedSource(stream.events)
+    app = app_for(stream, source)
+    async with app.run_test() as pilot:
+        app.app_focus = False
+        source.feed(*holding().events)
+        await until(pilot, lambda: source.all_taken and app.up_to_date)
+        assert rings == []

@@ -1,0 +1,127 @@
+"""Files in the user's editor, output in the user's pager: outside of this screen, which waits meanwhile."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from textual.app import App, SuspendNotSupported
+
+_PLUS_LINE = {
+    "vi",
+    "vim",
+    "nvim",
+    "view",
+    "nano",
+    "pico",
+    "emacs",
+    "emacsclient",
+    "kak",
+    "joe",
+    "mg",
+    "ne",
+    "jed",
+}
+_COLON_LINE = {"hx", "helix", "micro", "subl", "zed"}
+_GOTO_LINE = {"code", "codium", "cursor", "windsurf"}
+_PLACE = re.compile(r"(?<![\w/.:-])((?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+ -]*[\w.@+-])*):(\d+)(?::\d+)?(?!\w)")
+
+
+def editor(set_: str) -> str:
+    """The command that opens a file; empty where there is none."""
+    return set_ or os.environ.get("VISUAL", "") or os.environ.get("EDITOR", "")
+
+
+def pager(set_: str) -> str:
+    """The command that shows text page by page."""
+    return set_ or os.environ.get("PAGER", "") or "less -R"
+
+
+def editing(command: str, path: Path, line: int | None) -> list[str]:
+    """A command line that opens a file, at a line where the editor is known to take one.
+
+    Raises:
+        ValueError: the command cannot be split into words.
+    """
+    words = shlex.split(command)
+    if not words:
+        raise ValueError("it is empty")
+    name = Path(words[0]).name
+    if line is None:
+        return [*words, str(path)]
+    if name in _PLUS_LINE:
+        return [*words, f"+{line}", str(path)]
+    if name in _COLON_LINE:
+        return [*words, f"{path}:{line}"]
+    if name in _GOTO_LINE:
+        return [*words, "--goto", f"{path}:{line}"]
+    return [*words, str(path)]
+
+
+def edit(app: App[None], command: str, path: Path, line: int | None = None) -> None:
+    """Open a file in the editor, and say why where that is not possible."""
+    if not command:
+        app.notify("No editor is set: set EDITOR, or `editor` in the settings.", severity="warning")
+        return
+    try:
+        run(app, editing(command, path, line))
+    except ValueError as error:
+        app.notify(f"The editor's command {command!r} cannot be used: {error}.", severity="error")
+
+
+def page(app: App[None], command: str, lines: Iterator[str]) -> None:
+    """Show lines in the pager."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        app.notify(f"The pager's command {command!r} cannot be used: {error}.", severity="error")
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="workbench-", suffix=".log", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+        file.flush()
+        run(app, [*words, file.name])
+
+
+def run(app: App[None], words: list[str]) -> None:
+    """Run a program in the terminal, this screen out of its way."""
+    try:
+        with app.suspend():
+            subprocess.run(words, check=False)
+    except SuspendNotSupported:
+        app.notify("This terminal cannot be lent to another program.", severity="warning")
+    except OSError as error:
+        app.notify(f"{words[0]}: {error.strerror}.", severity="error")
+    app.refresh()
+
+
+def places(text: str, task: Path) -> Iterator[tuple[int, int, Path, int]]:
+    """Places in the task's files that a line of output names: start and end in the line, file, line number.
+
+    A verifier names files as they are in the machine, such as `/tests/test_outputs.py:31`.
+    """
+    for match in _PLACE.finditer(text):
+        if path := _file(match[1], task):
+            yield match.start(), match.end(), path, int(match[2])
+
+
+@lru_cache(maxsize=2048)
+def _file(named: str, task: Path) -> Path | None:
+    parts = [part for part in Path(named).parts if part not in ("/", "..", ".")]
+    if not parts:
+        return None
+    tries = [task.joinpath(*parts)]
+    if len(parts) == 1:
+        tries += [task / folder / parts[0] for folder in ("tests", "solution", "environment")]
+    for path in tries:
+        try:
+            if path.is_file() and path.resolve().is_relative_to(task.resolve()):
+                return path
+        except OSError:
+            continue
+    return None

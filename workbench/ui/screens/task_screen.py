@@ -1,0 +1,168 @@
+"""A screen on a task: what is selected in it, and what can be wished for it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from textual.screen import Screen
+
+from workbench import wishes
+from workbench.session import CaseView, Run, Session, TaskView
+from workbench.ui import opening
+from workbench.ui.base_app import BaseApp
+from workbench.ui.messages import Wished
+
+
+class TaskScreen(Screen[None]):
+    """Selection and wishes, whatever they are shown by."""
+
+    def __init__(self, task: str, session: Session, clock: Callable[[], float], marked: str) -> None:
+        """
+        Args:
+            clock: Tells Unix seconds.
+            marked: The run that was marked, to be compared with another.
+        """
+        super().__init__()
+        self._path = task
+        self._session = session
+        self._clock = clock
+        self._marked = marked
+        self._run = ""
+        """The run that was chosen to be looked at; empty for the newest."""
+
+    @property
+    @abstractmethod
+    def selected(self) -> str:
+        """The name of the selected case, empty for none."""
+
+    @abstractmethod
+    def select(self, case: str) -> None:
+        """Make a case the selected one."""
+
+    @abstractmethod
+    def refresh_views(self, engine_lost: str | None = None) -> None:
+        """Show what the session says now.
+
+        Args:
+            engine_lost: Why no engine could be started, empty when one was; None when that is as before.
+        """
+
+    @property
+    def view(self) -> TaskView:
+        """The task."""
+        return self._session.task(self._path)
+
+    @property
+    def case(self) -> CaseView | None:
+        """The selected case."""
+        return self.view.cases.get(self.selected)
+
+    @property
+    def run_shown(self) -> Run | None:
+        """The run being looked at."""
+        case = self.case
+        chosen = next((run for run in case.runs if run.id == self._run), None) if case else None
+        return chosen or (case.current if case else None)
+
+    def wish(self, wish: wishes.Wish) -> None:
+        """Ask the engine for something."""
+        self.post_message(Wished(wish))
+
+    def edit(self, path: Path, line: int | None = None) -> None:
+        """Open a file in the user's editor."""
+        app = cast(BaseApp, self.app)
+        opening.edit(app, opening.editor(app.settings.editor), path, line)
+
+    def action_run_all(self) -> None:
+        """Run every case."""
+        self.wish(wishes.Replay(task=self._path))
+
+    def action_run_unmet(self) -> None:
+        """Run the cases that did not come out as they must."""
+        names = tuple(
+            view.case.name
+            for view in self.view.cases.values()
+            if view.case.expect and not (view.decided and view.decided.outcome and view.decided.outcome.met)
+        )
+        if names:
+            self.wish(wishes.Replay(task=self._path, cases=names))
+        else:
+            self.app.notify("Every case came out as it must.")
+
+    def action_cancel(self) -> None:
+        """Cancel what the selected case runs or waits for."""
+        run = self.run_shown
+        if run is None or run.state == "ended":
+            run = self.case.current if self.case else None
+        if run and run.state != "ended":
+            self.wish(wishes.Cancel(task=self._path, run=run.id))
+        else:
+            self.app.notify("This case does not run.")
+
+    def action_cancel_all(self) -> None:
+        """Cancel everything."""
+        self.wish(wishes.Cancel(task=self._path))
+
+    def action_toggle_watching(self) -> None:
+        """Pause or resume watching."""
+        self.wish(wishes.SetWatching(task=self._path, watching=not self.view.watching))
+
+    def action_deciding(self) -> None:
+        """Go to the case that the verdict speaks of."""
+        verdict = self.view.verdict
+        if verdict and verdict.cases:
+            self.select(verdict.cases[0])
+
+    def action_older(self) -> None:
+        """Show the run before."""
+        self._step(-1)
+
+    def action_newer(self) -> None:
+        """Show the run after."""
+        self._step(1)
+
+    def _step(self, by: int) -> None:
+        case, run = self.case, self.run_shown
+        if case and run:
+            at = min(max(0, case.runs.index(run) + by), len(case.runs) - 1)
+            self._run = case.runs[at].id if at < len(case.runs) - 1 else ""
+            self.refresh_views()
+
+    def action_mark(self) -> None:
+        """Mark the shown run, or unmark it."""
+        if run := self.run_shown:
+            self._marked = "" if run.id == self._marked else run.id
+            self.refresh_views()
+
+    def action_compare(self) -> None:
+        """Put the shown run beside another."""
+        from workbench.ui.screens.compare import CompareScreen
+
+        case, run = self.case, self.run_shown
+        other = self._baseline(case, run) if case and run else None
+        if case is None or run is None or other is None:
+            self.app.notify("There are no two runs to compare yet.")
+            return
+        sides = (self.view, *other), (self.view, case, run)
+        self.app.push_screen(CompareScreen(*sides, self._clock))
+
+    def _baseline(self, case: CaseView, run: Run) -> tuple[CaseView, Run] | None:
+        """What a run is held against: the marked one, else the one before, else the oracle's."""
+        views = self.view.cases.values()
+        marked = [(view, other) for view in views for other in view.runs if other.id == self._marked]
+        before = [(case, other) for other in case.runs[: case.runs.index(run)]][-1:]
+        oracle = [(view, view.current) for view in views if view.case.kind == "oracle" and view.current]
+        found = [*marked, *before, *oracle]
+        return next(((view, other) for view, other in found if other is not run), None)
+
+    def action_copy_path(self) -> None:
+        """Copy where the run's trial directory is."""
+        run = self.run_shown
+        if run and run.trial_dir:
+            self.app.copy_to_clipboard(run.trial_dir)
+            self.app.notify(f"Copied {run.trial_dir}")
+        else:
+            self.app.notify("This run has no trial directory yet.")
