@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -92,6 +93,11 @@ async def opened(size: tuple[int, int] = (100, 24)) -> AsyncIterator[Driven]:
     app = PaneApp()
     async with app.run_test(size=size, notifications=True) as pilot:
         yield Driven(app, pilot)
+
+
+def test_the_emulator_is_not_loaded_before_a_shell_is_opened() -> None:
+    code = "import sys, workbench.ui.terminal.pane; sys.exit('pyghostty' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 async def test_an_empty_pane_says_what_it_is_told_to() -> None:

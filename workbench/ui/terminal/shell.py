@@ -107,9 +107,11 @@ class Shell(TabPane):
         """What a border may say of it while it has the focus."""
         if self.has_class("-searching"):
             return "escape ends the search"
+        if self.terminal is None:
+            return ""
         if self.ended or self.lost:
             return f"{way_out(self.app)} leaves"
-        below = self.terminal.lines_below if self.terminal else 0
+        below = self.terminal.lines_below
         older = f"{below} newer lines below · " if below else ""
         return f"{older}{way_out(self.app)} leaves · F-keys stay the workbench's"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from textual import events, on
-from textual.geometry import Offset, Region
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -207,11 +207,23 @@ class Terminal(Widget, can_focus=True):
 
     # The picture.
 
-    def on_resize(self) -> None:
-        """Start, or tell the program its new size."""
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        # A widget whose place was asked for between its mounting and its layout gets neither Resize nor Show
+        # from Textual 8.2 (Compositor.full_map forgets that it is new). This is called at every layout.
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if changed or not self._visible or not self._starting:
+            self.call_later(self._laid_out)
+        return changed
+
+    def _laid_out(self) -> None:
+        """Start, or tell the program its new size; and draw what came while it was out of sight."""
+        self._visible = True
         if self._emulator:
             self._fit()
-        elif self.size.area and not self._starting:
+            self._draw_soon()
+        elif self.size.area and not self._starting and self.is_attached:
             self._starting = True
             self.run_worker(self._start(), group="terminal")
 
@@ -222,11 +234,6 @@ class Terminal(Widget, can_focus=True):
             emulator.resize(columns, rows)
             self._transport.resize(columns, rows)
             self._draw_soon()
-
-    def on_show(self) -> None:
-        """Draw what came while it was out of sight."""
-        self._visible = True
-        self._draw_soon()
 
     def on_hide(self) -> None:
         """Draw nothing more."""
