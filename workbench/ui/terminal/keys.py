@@ -19,7 +19,7 @@ TERMINAL = Offer(
             "ctrl+right_square_bracket",
             "leave",
             "Leave",
-            "Leave the shell; twice in a row types it.",
+            "Leave the shell, which goes on, for the rest of the screen.",
             True,
         ),
         Command("terminal.search", "f4", "search", "Search", "Search in all that the shell has shown.", True),
