@@ -71,14 +71,18 @@ def commands() -> None:
 
 
 @commands.command("open", short_help="Open a task in the terminal (the default).")
-@click.argument("task_dir", type=click.Path(path_type=Path))
+@click.argument("task_dir", metavar="DIRECTORY", type=click.Path(path_type=Path))
 @click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
 @click.option("--no-shell", is_flag=True, help="Open no shell on the task's image at the start.")
 @record
 @watching_engine
 def open_(task_dir: Path, paused: bool, no_shell: bool, record: Path | None, engine: EngineOptions) -> None:
-    """Open a task in the terminal: watch it, replay its cases, look at what they did."""
-    from workbench.check.targets import MARK
+    """Open a task in the terminal: watch it, replay its cases, look at what they did.
+
+    DIRECTORY is a task's. A trial's, a job's or one with jobs in it, as `harbor run` leaves them, is opened
+    to look at the trials.
+    """
+    from workbench.check.targets import MARK, has_trials
     from workbench.link import EngineLink
 
     if not task_dir.is_dir():
@@ -86,8 +90,15 @@ def open_(task_dir: Path, paused: bool, no_shell: bool, record: Path | None, eng
     need_a_terminal(f"use `workbench check {task_dir}`")
     from workbench.ui.app import run
 
-    link = EngineLink(engine)
-    run(_recorded(link, record) if record else link, task_dir.resolve(), paused=paused, shell=not no_shell)
+    path = task_dir.resolve()
+    elsewhere = has_trials(path)
+    link = EngineLink(engine.showing(path) if elsewhere else engine)
+    run(
+        _recorded(link, record) if record else link,
+        path,
+        paused=paused or elsewhere,
+        shell=not (no_shell or elsewhere),
+    )
 
 
 def _recorded(link: EngineLink, path: Path) -> EventSource:

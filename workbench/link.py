@@ -62,6 +62,11 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     program: tuple[str, ...] = (sys.executable, "-P", "-m", "workbench.engine")
     """`-P` keeps Python files in the current directory from standing in for modules."""
 
+    def showing(self, directory: Path) -> Self:
+        """How to start what shows trials that were made elsewhere, in an engine's place."""
+        program = (sys.executable, "-P", "-m", "workbench.engine.elsewhere", str(directory))
+        return msgspec.structs.replace(self, program=program)
+
     @property
     def argv(self) -> tuple[str, ...]:
         """The engine's command line."""

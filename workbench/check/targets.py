@@ -25,6 +25,13 @@ def find_tasks(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(_sayable(task) for task in found))
 
 
+def has_trials(path: Path) -> bool:
+    """Whether a directory is no task, but a trial's, a job's, or one with jobs in it."""
+    if _is_task(path):
+        return False
+    return any(next(path.glob(f"{depth}trial.log"), None) for depth in ("", "*/", "*/*/"))
+
+
 def _sayable(task: Path) -> Path:
     name = os.fsencode(task).decode(errors="backslashreplace")
     if name != str(task):

@@ -1,0 +1,120 @@
+"""Shows trials that were made elsewhere: `python -m workbench.engine.elsewhere DIRECTORY`.
+
+It speaks as an engine does, but has no machines, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from workbench import events as ev
+from workbench import wishes as ws
+from workbench.engine.stream import Emitter, read_wishes
+
+_RUNNING = (ws.Replay, ws.SetWatching, ws.OpenShell, ws.TryHere, ws.BringIn, ws.Draft)
+
+
+def main() -> None:
+    """Serve until standard input closes or a `stop` comes."""
+    parser = argparse.ArgumentParser(prog="python -m workbench.engine.elsewhere")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--threshold", type=float, default=1.0)
+    # The other options of an engine are about running.
+    options, _ = parser.parse_known_args()
+    emit = Emitter()
+    emit(ev.EngineStarted(pid=os.getpid(), version=version("harbor-workbench")))
+    asyncio.run(_serve(emit, options.directory, options.threshold))
+
+
+async def _serve(emit: Emitter, directory: Path, threshold: float) -> None:
+    emit(ev.ProviderChosen(name="files", label="trials made elsewhere", why=str(directory)))
+    async for wish in read_wishes(emit):
+        if isinstance(wish, ws.Stop):
+            break
+        if isinstance(wish, ws.OpenTask):
+            for event in await asyncio.to_thread(lambda: list(tell(directory, threshold))):
+                emit(event)
+        elif isinstance(wish, _RUNNING):
+            message = "these trials were made elsewhere: nothing runs here; open the task itself for that"
+            emit(ev.Notice(level="info", task=str(directory), message=message))
+    emit(ev.EngineStopped())
+    emit.close(1)
+
+
+def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
+    """The trials in a directory as what happened: a case for each agent on each task.
+
+    Args:
+        directory: A trial's, a job's, or one with jobs in it.
+        threshold: The least reward that passes.
+    """
+    # Harbor takes a second to import: the face hears of the engine before.
+    from workbench.cases.case import Case
+    from workbench.cases.judge import judge
+    from workbench.cases.nop import nop_case
+    from workbench.cases.oracle import oracle_case
+    from workbench.proof.decide import decide
+    from workbench.proof.verdict import Verdict
+    from workbench.trials.found import FoundTrial, UnreadableTrialError, find_trials, read_trial
+    from workbench.trials.outcome import Outcome
+
+    task = str(directory)
+
+    def notice(message: str) -> ev.Notice:
+        return ev.Notice(level="warning", task=task, message=message)
+
+    ended, running = find_trials(directory)
+    trials: list[FoundTrial] = []
+    for path in ended:
+        try:
+            trials.append(read_trial(path, threshold))
+        except UnreadableTrialError as error:
+            yield notice(str(error))
+    if running:
+        yield notice(f"{len(running)} trials have no result, and are left out; {running[0].name} is one")
+    several = len({trial.task for trial in trials}) > 1
+    cases: dict[tuple[str, str], Case] = {}
+    references = {"oracle": oracle_case(), "nop": nop_case()}
+    order = [*references, *sorted({trial.agent for trial in trials} - references.keys())]
+    for name, place in sorted({(trial.task, order.index(trial.agent)) for trial in trials}):
+        agent = order[place]
+        known = references.get(agent, Case(agent, "agent", None))
+        shown = f"{name} · {agent}" if several else agent
+        cases[name, agent] = Case(shown, known.kind, known.expect, known.why, script=known.script)
+    names = sorted({trial.task for trial in trials})
+    yield ev.TaskOpened(
+        task=task,
+        name=names[0] if len(names) == 1 else directory.name,
+        image=f"{len(trials)} trials" + (f" of {len(names)} tasks" if several else ""),
+        threshold=threshold,
+        trials_dir=task,
+    )
+    yield ev.CasesFound(task=task, cases=tuple(cases.values()))
+    outcomes: dict[str, list[Outcome]] = {case.name: [] for case in cases.values()}
+    for trial in sorted(trials, key=lambda trial: trial.ended_at):
+        case = cases[trial.task, trial.agent]
+        outcome = judge(case, trial.outcome, trial.path)
+        outcomes[case.name].append(outcome)
+        yield ev.RunRecalled(
+            task=task,
+            case=case.name,
+            run=str(trial.path),
+            outcome=outcome,
+            ran_at=trial.ended_at,
+            trial_dir=str(trial.path),
+        )
+    verdict = decide(tuple(cases.values()), outcomes)
+    if not verdict.total:
+        passed = sum(outcome.kind == "passed" for found in outcomes.values() for outcome in found)
+        verdict = Verdict("unproven", f"{passed} of {len(trials)} trials passed; none of them had to")
+    yield ev.VerdictReached(task=task, verdict=verdict)
+    yield ev.Settled(task=task)
+
+
+if __name__ == "__main__":
+    main()

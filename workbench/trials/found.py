@@ -1,0 +1,80 @@
+"""Trials that were made elsewhere, such as by `harbor run`: found on the disk and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harbor.models.trial.result import TrialResult
+from pydantic import ValidationError
+
+from workbench.trials.outcome import Outcome
+from workbench.trials.read import read_outcome
+from workbench.trials.script_agent import ScriptAgent
+
+RESULT, CONFIG = "result.json", "config.json"
+DEPTH = 2
+"""Trials are in a job's directory, and jobs are in a directory of jobs."""
+
+
+class UnreadableTrialError(Exception):
+    """A result is none that this Harbor wrote; the message names it and the cause."""
+
+
+@dataclass(frozen=True)
+class FoundTrial:
+    """A trial that has ended."""
+
+    path: Path
+    task: str
+    """The task's name."""
+    agent: str
+    """The agent's name, and its model where it has one; for a script of the workbench's, its case."""
+    outcome: Outcome
+    ended_at: float
+    """Unix seconds."""
+
+
+def find_trials(path: Path) -> tuple[list[Path], list[Path]]:
+    """The trial directories at `path`: a trial, a job, or a directory of jobs.
+
+    Returns:
+        Those that have a result, and those that have none (yet).
+    """
+    trials = [found for found in _beneath(path, DEPTH) if _is_trial(found)]
+    ended = [trial for trial in trials if (trial / RESULT).is_file()]
+    return ended, [trial for trial in trials if trial not in set(ended)]
+
+
+def read_trial(path: Path, threshold: float) -> FoundTrial:
+    """What a trial came to.
+
+    Raises:
+        UnreadableTrialError: its result cannot be read.
+    """
+    try:
+        result = TrialResult.model_validate_json((path / RESULT).read_bytes())
+    except (OSError, ValidationError) as error:
+        cause = str(error).splitlines()[-2].strip() if isinstance(error, ValidationError) else error.strerror
+        raise UnreadableTrialError(f"{path / RESULT}: cannot be read: {cause}") from None
+    outcome = read_outcome(result, path, threshold, (), whole=result.config.source_trial is None)
+    info = result.agent_info
+    agent = info.version if info.name == ScriptAgent.name() else info.name
+    if info.model_info:
+        agent += f" {info.model_info.name}"
+    ended = result.finished_at or result.started_at
+    return FoundTrial(path, result.task_name, agent, outcome, ended.timestamp() if ended else 0.0)
+
+
+def _beneath(path: Path, depth: int) -> Iterator[Path]:
+    yield path
+    if depth and not _is_trial(path):
+        for child in sorted(path.iterdir()):
+            if child.is_dir() and not child.is_symlink():
+                yield from _beneath(child, depth - 1)
+
+
+def _is_trial(path: Path) -> bool:
+    # A job has a config.json and a result.json too; but only trials have a log of this name.
+    return (path / CONFIG).is_file() and (path / "trial.log").exists()
