@@ -7,6 +7,7 @@ it is made once and kept in the user's cache directory.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from workbench.machines.machine import MachineError
 from workbench.machines.smol.image import boot_image
 from workbench.machines.smol.machine import SmolMachine
 from workbench.machines.smol.session import SmolSession
+from workbench.task.load import LoadedTask, load
 
 SMALL = ResourceSpec(cpus=1, memory_mb=512, network=False)
 _EMULATED = ("boot process exited (code 0) before the agent was ready", "agent did not become ready")
@@ -31,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.microvm)
             item.add_marker(pytest.mark.asyncio(loop_scope="session"))
-            item.add_marker(pytest.mark.timeout(600))
+            item.add_marker(pytest.mark.timeout(1200))
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +77,19 @@ async def machine(session: SmolSession, image_key: str) -> AsyncIterator[SmolMac
     assert isinstance(machine, SmolMachine)
     yield machine
     await machine.delete()
+
+
+@pytest.fixture(scope="session")
+def task(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> LoadedTask:
+    """Slugify with an image that is to be had here, and time for an emulated processor."""
+    path = tmp_path_factory.mktemp("tasks") / "slugify"
+    shutil.copytree(places.shipped("sample_tasks") / "slugify", path)
+    file = path / "task.toml"
+    text = file.read_text().replace("python:3.12-slim", str(archive)).replace("_sec = ", "_sec = 10")
+    file.write_text(text)
+    task, problems = load(path)
+    assert task is not None, problems
+    return task
 
 
 def config(reference: str) -> MachineConfig:

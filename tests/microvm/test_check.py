@@ -1,0 +1,57 @@
+"""`workbench check` in microVMs: a sample's whole proof, by the command that users run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.microvm.conftest import boot
+from workbench import events as ev
+from workbench.machines.machine import MachineError
+from workbench.machines.smol import sdk
+from workbench.machines.smol.purge import session_of
+from workbench.machines.smol.session import SmolSession
+from workbench.task.load import LoadedTask
+
+_MACHINERY = 3
+
+
+async def test_a_whole_proof_holds_and_leaves_no_machine(
+    task: LoadedTask, tmp_path: Path, session: SmolSession
+) -> None:
+    async def check() -> list[ev.Event]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "workbench", "check", "--provider", "smol", "-n", "2", "--json"),
+            str(task.path),
+            stdout=subprocess.PIPE,
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        )
+        stdout, _ = await process.communicate()
+        events = [ev.decode(line) for line in stdout.splitlines()]
+        if process.returncode == _MACHINERY:
+            raise MachineError(
+                " ".join(event.message for event in events if isinstance(event, ev.EngineFailed))
+            )
+        assert process.returncode == 0, stdout.decode()
+        return events
+
+    events = await boot(check)
+    (chosen,) = [event for event in events if isinstance(event, ev.ProviderChosen)]
+    assert (chosen.name, chosen.label) == ("smol", "smol: microVMs")
+    outcomes = {event.case: event.outcome for event in events if isinstance(event, ev.RunEnded)}
+    assert outcomes.pop("oracle").reward == 1.0
+    assert outcomes["nop"].reward == 0.0
+    assert len(outcomes) >= 4
+    assert {(outcome.kind, outcome.reward, outcome.met) for outcome in outcomes.values()} == {
+        ("failed", 0.0, True)
+    }
+    *_, verdict = [event.verdict for event in events if isinstance(event, ev.VerdictReached)]
+    assert verdict.kind == "holds"
+    printed = "".join(event.text for event in events if isinstance(event, ev.Output))
+    assert printed
+
+    left = {machine.name for machine in await sdk.in_thread(sdk.machines) if session_of(machine.name)}
+    assert left == set(session.names())
