@@ -17,7 +17,7 @@ from workbench.machines.machine import HostCommand
 from workbench.proof.documents import Slower
 from workbench.trials.outcome import Outcome, Phase, PhaseName
 
-PROMPT = "root@slugify:/app# "
+PROMPT = "root@slugify:/app#"
 DOCKERFILE = (
     (1, "FROM python:3.12-slim"),
     (3, "RUN pip install flask"),
@@ -41,7 +41,7 @@ def again(outcome: Outcome) -> Outcome:
 
 def prompt(text: str = PROMPT) -> HostCommand:
     """A shell that is none: it shows a prompt, and what one types."""
-    return HostCommand(("/bin/sh", "-c", f"printf '{text}'; exec cat"), {"PATH": "/usr/bin:/bin"})
+    return HostCommand(("/bin/sh", "-c", f"printf '{text} '; exec cat"), {"PATH": "/usr/bin:/bin"})
 
 
 class TaskStream(Stream):

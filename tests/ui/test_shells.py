@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from textual.widget import Widget
 from textual.widgets import Input
 
 from tests.ui import task_streams as streams
@@ -19,6 +21,8 @@ from workbench.images.build_events import BuildFailed
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.terminal.terminal import Terminal
 
+PATIENCE = 60.0
+"""Seconds; only a fault makes a test wait this long."""
 FIRST = wishes.OpenShell(task=TASK, shell="image-1")
 TRIED = Case("shell", "shell", None, why="what a shell's machine held when it was tried")
 
@@ -39,8 +43,10 @@ def pane(driven: Driven) -> TaskShells:
 
 
 async def shown(driven: Driven, text: str) -> None:
-    """Wait until a text is on the screen."""
-    await until(driven.pilot, lambda: text in driven.text)
+    """Wait until a text is on the screen, of a program that is no part of the app."""
+    async with asyncio.timeout(PATIENCE):
+        while text not in driven.text:
+            await driven.pilot.pause(0.01)
 
 
 def tried(driven: Driven, *events: ev.Event) -> None:
@@ -68,6 +74,26 @@ async def test_a_shell_stands_ready_in_the_pane_without_taking_the_focus() -> No
         assert "4 or a click to type" in driven.text
         await driven.press("j", "r")
         assert driven.source.sent[-1] == wishes.Replay(task=TASK, cases=("nop",))
+
+
+async def test_a_shell_starts_and_shows_itself_also_where_its_place_was_asked_for_before_its_layout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with opened(streams.opened_task(), (100, 30), shell=True) as driven:
+        compositor = driven.app.screen._compositor
+        update = compositor.update_widgets
+
+        def update_and_ask(widgets: set[Widget]) -> None:
+            update(widgets)
+            assert compositor.full_map
+
+        monkeypatch.setattr(compositor, "update_widgets", update_and_ask)
+        driven.source.feed(*TaskStream().shell().events)
+        await until(driven.pilot, lambda: bool(pane(driven).shells))
+        for _ in range(2):
+            await driven.press("4")
+            await shown(driven, PROMPT)
+            await driven.press("ctrl+right_square_bracket")
 
 
 async def test_without_a_shell_asked_for_there_is_no_pane() -> None:
@@ -102,10 +128,10 @@ async def test_a_key_goes_to_the_shell_where_keys_are_typed_and_a_gesture_leaves
     async with with_shell() as driven:
         await driven.press("4")
         await until(driven.pilot, lambda: isinstance(driven.app.focused, Terminal))
-        assert "^] leaves · all other keys go to the shell, but F-keys" in driven.text
+        assert "^] leaves" in driven.text
         sent = list(driven.source.sent)
         await driven.press(*"raqx")
-        await shown(driven, f"{PROMPT}raqx")
+        await shown(driven, f"{PROMPT} raqx")
         assert driven.source.sent == sent
         await driven.press("ctrl+right_square_bracket", "r")
         assert driven.source.sent[-1] == wishes.Replay(task=TASK, cases=("oracle",))
@@ -154,8 +180,8 @@ async def test_a_shell_on_what_the_selected_case_left_opens_in_front_with_the_fo
     async with with_shell() as driven:
         await driven.press("j", "s")
         assert driven.source.sent[-1] == wishes.OpenShell(task=TASK, shell="nop-2", on="nop")
-        driven.source.feed(*TaskStream().shell("nop-2", "what nop left", "nop# ").events)
-        await shown(driven, "nop# ")
+        driven.source.feed(*TaskStream().shell("nop-2", "what nop left", "nop#").events)
+        await shown(driven, "nop#")
         assert "Shell · what nop left" in driven.text
         assert "the image  what nop left" in driven.text
         await until(driven.pilot, lambda: isinstance(driven.app.focused, Terminal))
@@ -166,8 +192,8 @@ async def test_a_shell_on_what_the_selected_case_left_opens_in_front_with_the_fo
 async def test_two_shells_on_the_same_have_names_of_their_own() -> None:
     async with with_shell() as driven:
         await driven.press("S")
-        driven.source.feed(*TaskStream().shell("image-2", "the image", "second# ").events)
-        await shown(driven, "second# ")
+        driven.source.feed(*TaskStream().shell("image-2", "the image", "second#").events)
+        await shown(driven, "second#")
         assert "the image  the image 2" in driven.text
 
 
@@ -239,8 +265,8 @@ async def test_a_machine_that_ended_is_said_and_enter_opens_another() -> None:
         assert "✗ The machine of this shell is gone: all its processes ended." in driven.text
         await driven.press("4", "enter")
         await until(driven.pilot, lambda: driven.source.sent[-1] == FIRST)
-        driven.source.feed(*TaskStream().shell(text="another# ").events)
-        await shown(driven, "another# ")
+        driven.source.feed(*TaskStream().shell(text="another#").events)
+        await shown(driven, "another#")
         assert "gone" not in driven.text
 
 
@@ -257,7 +283,7 @@ async def test_a_dead_engine_leaves_its_shells_and_another_engine_gives_new_ones
         driven.source.die(-9)
         await shown(driven, "The machine of this shell is gone: the engine ended.")
         await driven.press("S")
-        assert "No engine runs that could make a machine; R starts another." in driven.text
+        assert "No engine runs that could make a machine" in driven.text
         await driven.press("R")
         driven.source.feed(*Stream(streams.opened_task().now + 1).engine().task().events)
         await driven.settle()
