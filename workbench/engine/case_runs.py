@@ -59,7 +59,7 @@ class CaseRuns:
         self._now = now
         if now is None:
             return
-        wanted = {case.name: case for case in now.cases if not only or case.name in only}
+        wanted = {case.name: case for case in now.cases if not only or case.name in only or case.spec}
         for name in self.known.keys() - wanted.keys():
             self.end(name)
         self.known = {
@@ -130,7 +130,8 @@ class CaseRuns:
     def replay_stale(self) -> None:
         """Queue what is stale, unless it runs already."""
         for known in self.known.values():
-            if known.stale and not self._runner.runs(self._task, known.case.name):
+            running = self._runner.runs(self._task, known.case.name)
+            if known.stale and known.runs_unasked and not running:
                 self.queue(known, known.stale, reusing=True)
 
     def running(self, name: str) -> bool:
@@ -184,10 +185,9 @@ class CaseRuns:
 
     def settle(self) -> None:
         """Say the verdict when nothing is left to run, and that it is so."""
-        if self._runner.busy(self._task, CONFIRMING):
-            return
-        self.say_verdict()
-        if self._runner.busy(self._task):
+        more_to_come = self._runner.busy(self._task, CONFIRMING)
+        self._say_verdict(more_to_come=more_to_come)
+        if more_to_come or self._runner.busy(self._task):
             return
         self._emit(ev.Settled(task=self._task))
         if self._services.settings.confirm == "idle" and self.watching:
@@ -195,15 +195,16 @@ class CaseRuns:
             delay = self._services.settings.idle_seconds
             self._confirming = asyncio.get_running_loop().call_later(delay, self._confirm)
 
-    def say_verdict(self) -> None:
-        """Say what the cases come to, when that has changed."""
+    def _say_verdict(self, *, more_to_come: bool) -> None:
+        """Say what the cases come to, when that has changed and what is to come cannot change it."""
         if self._now is None:
             return
         cases: list[Case] = [known.case for known in self.known.values()]
         verdict = decide(cases, {name: known.outcomes for name, known in self.known.items()})
         if self.nothing_because and not any(known.outcomes for known in self.known.values()):
             verdict = Verdict("unproven", self.nothing_because, verdict.cases, 0, verdict.total)
-        if verdict != self._verdict:
+        decided = verdict.kind in ("broken", "cannot fail", "flaky")
+        if verdict != self._verdict and (decided or not more_to_come):
             self._verdict = verdict
             self._emit(ev.VerdictReached(task=self._task, verdict=verdict))
 
@@ -285,7 +286,7 @@ class CaseRuns:
             if known.keys.verdict == what.keys.verdict:
                 known.stale = ""
                 self._take_outcome(what, outcome)
-            elif self.watching and not self._runner.waiting(self._task, name):
+            elif self.watching and known.runs_unasked and not self._runner.waiting(self._task, name):
                 # It was let end although a save had made it stale.
                 self.queue(known, known.stale, reusing=True)
         asyncio.get_running_loop().call_soon(self._after_run)
@@ -316,7 +317,7 @@ class CaseRuns:
     def _confirm(self) -> None:
         """Replay as whole trials what was only re-verified."""
         for known in self.known.values():
-            if known.reverified and not self.running(known.case.name):
+            if known.reverified and known.case.kind != "agent" and not self.running(known.case.name):
                 self.queue(known, "confirming", confirming=True)
 
 

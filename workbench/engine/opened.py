@@ -47,6 +47,7 @@ class OpenedTask:
         self._last: Reading | None = None
         """The task as it was when it could last be read."""
         self._only: tuple[str, ...] = ()
+        self._agents: tuple[Case, ...] = ()
         self._cached = False
         self._replaying = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -75,7 +76,6 @@ class OpenedTask:
         cached = self._cached
         recalling = self.runs.watching or cached
         recalled = await self.runs.recall(self.runs.known, whole=cached) if recalling else set()
-        self.runs.say_verdict()
         if self._replaying:
             for name, known in self.runs.known.items():
                 if name not in recalled:
@@ -252,7 +252,6 @@ class OpenedTask:
         for name in [name for name in self.runs.known if name in why]:
             self.runs.mark_stale(name, why[name])
         await self.runs.recall(why)
-        self.runs.say_verdict()
         if self.runs.watching:
             self.runs.replay_stale()
         self.runs.settle()
