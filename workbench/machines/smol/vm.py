@@ -195,14 +195,16 @@ class Vm:
             return Vm(name, handle, self._fleet, self, await in_thread(vmm.find, name), branchable=True)
 
     async def end(self) -> None:
-        """End it now, and remove it now or, where branches of it exist, with the last of them. Idempotent.
+        """Remove it, now or, where branches of it exist, with the last of them. Idempotent.
+
+        Its VMM lives until then: smolvm forgets a machine whose VMM ended, and then cannot branch what was
+        branched from it.
 
         Raises:
             MachineError: smolvm refuses.
         """
         self.ended = True
         self._end_commands()
-        vmm.kill(self.process)
         if not self.branches:
             await self.delete()
 
