@@ -213,7 +213,7 @@ class Shells:
             await asyncio.sleep(_LOOK_SECONDS)
             if not machine.alive:
                 self._open.pop(shell, None)
-                self._emit(ev.ShellLost(task=self._task, shell=shell, reason="its machine ended"))
+                self._emit(ev.ShellLost(task=self._task, shell=shell, reason="all its processes ended"))
                 with contextlib.suppress(Exception):
                     await environment.stop(delete=True)
                 return
