@@ -19,6 +19,8 @@ from types import SimpleNamespace
 import psutil
 from smol import ConnectOptions, ExecOptions, MachineConfig, SmolError
 
+from workbench.machines.smol import sdk
+
 type Script = Callable[["FakeMachine", list[str], ExecOptions], Iterator[dict[str, object]]]
 
 
@@ -48,6 +50,11 @@ class FakeSmolvm:
         self.configs.append(config)
         assert config.name
         machine = FakeMachine(self, config.name, None, bool(config.branchable), dict(config.labels or {}))
+        machine.image = config.image
+        if config.image and (archive := Path(config.image)).is_file():
+            digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+            machine.image = f"local:{digest}"
+            (sdk.archive_directories() / digest).mkdir(parents=True, exist_ok=True)
         self.creating.set()
         self.create_may_end.wait(30)
         if not machine.runs:
@@ -58,7 +65,9 @@ class FakeSmolvm:
     def list(self, conn: ConnectOptions | None = None, labels: object = None) -> list[SimpleNamespace]:
         self._call("list", "", conn)
         return [
-            SimpleNamespace(name=record.name, pid=record.process.pid, labels=record.labels)
+            SimpleNamespace(
+                name=record.name, pid=record.process.pid, labels=record.labels, image=record.image
+            )
             for record in list(self.records.values())
         ]
 
@@ -93,6 +102,7 @@ class FakeMachine:
     ) -> None:
         self.host, self.name, self.parent = host, name, parent
         self.branchable, self.labels, self.frozen = branchable, labels, False
+        self.image: str | None = parent.image if parent else None
         self.process = subprocess.Popen(["bash", "-c", "exec -a _boot-vm sleep 600"], start_new_session=True)
         while "_boot-vm" not in psutil.Process(self.process.pid).cmdline():
             time.sleep(0.001)

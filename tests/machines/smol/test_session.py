@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import signal
 import threading
@@ -16,6 +17,7 @@ from smol import ExecOptions, MachineConfig, ResourceSpec
 
 from tests.machines.smol.fake import FakeMachine, FakeSmolvm
 from workbench.machines.machine import MachineDiedError, MachineError, Stream
+from workbench.machines.smol import sdk
 from workbench.machines.smol.machine import SmolMachine
 from workbench.machines.smol.purge import sweep
 from workbench.machines.smol.sdk import in_thread
@@ -62,6 +64,21 @@ async def test_an_image_is_booted_once_for_all_who_ask(host: FakeSmolvm, session
     assert await session.image_state("one", other) != keys[0]
     assert await session.image_state("two", IMAGE) != keys[0]
     assert len(host.configs) == 3
+
+
+async def test_smolvms_links_to_archives_go_with_the_last_machine(
+    host: FakeSmolvm, session: SmolSession, tmp_path: Path
+) -> None:
+    links = []
+    for name in ("one", "two"):
+        archive = tmp_path / f"{name}.tar"
+        archive.write_text(name)
+        links.append(sdk.archive_directories() / hashlib.sha256(name.encode()).hexdigest())
+        key = await session.image_state(name, MachineConfig(image=str(archive)))
+        session.states.forget(key)
+    assert [link.exists() for link in links] == [False, True]
+    await session.close()
+    assert [link.exists() for link in links] == [False, False]
 
 
 async def test_an_image_without_a_shell_is_told_so_and_leaves_no_machine(

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -111,6 +111,14 @@ def remove_traces(name: str) -> None:
     (directory / f".{name}.fork-operation.lock").unlink(missing_ok=True)
     for traces in _directories(name):
         shutil.rmtree(traces, ignore_errors=True)
+
+
+def forget_archives(digests: Iterable[str]) -> None:
+    """Remove smolvm's links to archives that no machine was made from, which it never does itself. Blocks."""
+    used = {machine.image for machine in sdk.machines()}
+    for digest in digests:
+        if f"local:{digest}" not in used:
+            shutil.rmtree(sdk.archive_directories() / digest, ignore_errors=True)
 
 
 def _deleted(name: str) -> bool:

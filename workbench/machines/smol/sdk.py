@@ -64,5 +64,14 @@ def machines() -> list[MachineSummary]:
 
 def data_directories() -> Path:
     """Where smolvm keeps a directory for each machine, with the machine's name in the file `name`."""
+    return _cache() / "smolvm" / "vms"
+
+
+def archive_directories() -> Path:
+    """Where smolvm keeps a directory for each archive that it was given, named by the archive's SHA-256."""
+    return _cache() / "smolvm-image-archives"
+
+
+def _cache() -> Path:
     default = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    return Path(os.environ.get("XDG_CACHE_HOME") or default) / "smolvm" / "vms"
+    return Path(os.environ.get("XDG_CACHE_HOME") or default)

@@ -9,14 +9,16 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 from smol import ExecOptions, MachineConfig
 
+from workbench.images.digests import file_digest
 from workbench.machines.machine import MachineError
 from workbench.machines.smol import vmm
 from workbench.machines.smol.machine import SmolMachine, SmolState
-from workbench.machines.smol.purge import SessionLock, purge, sweep
+from workbench.machines.smol.purge import SessionLock, forget_archives, purge, sweep
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.vm import Fleet
 from workbench.machines.states import Budget, StateTree
@@ -40,6 +42,7 @@ class SmolSession:
         self.states = StateTree(budget)
         self._fleet = Fleet(self.id)
         self._images: dict[str, asyncio.Task[None]] = {}
+        self._archives: set[str] = set()
         # A frozen VMM does not notice that its creator died, so a shell waits for that: when the pipe closes,
         # it becomes the sweep.
         self._guard = subprocess.Popen(
@@ -85,6 +88,9 @@ class SmolSession:
 
     async def _make_image_state(self, key: str, config: MachineConfig) -> None:
         vm = await self._fleet.boot(config)
+        archive = Path(config.image or "")
+        if await in_thread(archive.is_file):
+            self._archives.add(await in_thread(file_digest, archive))
         try:
             # Files written before the first command may land beside the image's file system.
             warmed = await vm.run(["/bin/sh", "-c", ":"], _WARM)
@@ -96,6 +102,7 @@ class SmolSession:
                 await vm.delete()
             raise
         await self.states.keep(key, SmolState(vm, vmm.usage(vm.process).memory_bytes))
+        await in_thread(forget_archives, set(self._archives))
 
     def sweep(self) -> tuple[str, ...]:
         """Remove what sessions that ended badly left; returns the machines' names. Blocks."""
@@ -118,6 +125,7 @@ class SmolSession:
                 # A machine that was being made fails when its VMM is killed, or comes after all.
                 await asyncio.wait_for(self._fleet.settle(), deadline)
             empty = await in_thread(purge, self.id, deadline)
+        await in_thread(forget_archives, set(self._archives))
         self._lock.release(remove=empty)
         assert self._guard.stdin is not None
         if empty:
