@@ -59,6 +59,13 @@ def test_a_machine_ends_with_its_engine_though_bwrap_was_killed_before(person: P
     _wait_for_end(says.processes)
 
 
+def test_a_process_that_closes_nothing_leaves_nothing(person: Person) -> None:
+    directory = person.scratch("death")
+    words = person.command("tests.machines.bubblewrap.forgetful", str(directory))
+    subprocess.run(words, env=person.env, cwd="/", check=True, timeout=60)
+    assert [path.name for path in (directory / "machines").iterdir()] == [".lock"]
+
+
 def test_what_a_stop_held_up_is_ended_by_the_next_engine(person: Person) -> None:
     directory = person.scratch("death")
     engine, says = _captive(person, directory)

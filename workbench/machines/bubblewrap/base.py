@@ -89,7 +89,7 @@ def is_owned(path: Path) -> bool:
     return path.stat().st_uid == os.geteuid()
 
 
-def session_layer(directory: Path, hostname: str) -> None:
+def session_layer(directory: Path, hostname: str, resolv: str) -> None:
     """What every machine finds beside its image: Harbor's directories, and names for the network."""
     make_directories(directory, "logs", "tests", "solution", "etc")
     make_directories(directory, *(f"logs/{name}" for name in _LOGS), mode=0o777)
@@ -97,12 +97,13 @@ def session_layer(directory: Path, hostname: str) -> None:
     hosts = f"127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n127.0.1.1\t{hostname}\n"
     (etc / "hostname").write_text(hostname + "\n")
     (etc / "hosts").write_text(hosts)
-    (etc / "resolv.conf").write_text(_resolv_conf())
+    (etc / "resolv.conf").write_text(resolv)
     for file in etc.iterdir():
         file.chmod(0o644)
 
 
-def _resolv_conf() -> str:
+def resolv_conf() -> str:
+    """How this host finds others now."""
     try:
         return Path("/etc/resolv.conf").read_text()
     except OSError:

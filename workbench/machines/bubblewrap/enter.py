@@ -46,23 +46,25 @@ def entering(ground: Ground, running: Running, account: Account) -> list[str]:
     return [*words, nsenter, *which, "--"]
 
 
-def command_script(command: str, cwd: str, env: Mapping[str, str]) -> bytes:
+def command_script(command: str, cwd: str, env: Mapping[str, str], shell: str) -> bytes:
     """What a shell inside reads from its stdin to run `command`.
 
     Variables are not given to nsenter, a program of the host that would heed some itself (LD_PRELOAD), nor as
     arguments, which everyone in the machine can read. The shell stays and waits, so that the machine can be
     stopped without it: nsenter answers the stop of its child by stopping itself, and would do so for ever
     were this process killed then.
+
+    Args:
+        shell: Runs the command where the variables lead to no bash.
     """
-    shell = "$(command -v bash || echo /bin/sh)"
     strange = [f"{name}={value}" for name, value in env.items() if not _NAME.fullmatch(name)]
     words = " ".join(map(quote, ["env", *strange] if strange else []))  # no shell can export these
     if len(command.encode(errors="surrogateescape")) < _ARGUMENT_LIMIT:
-        start = f'{words} "{shell}" -c {quote(command)} </dev/null'
+        start = f'{words} "$1" -c {quote(command)} </dev/null'
     else:
-        start = f'printf %s {quote(command)} | {words} "{shell}" -c {quote(_LONG)}'
+        start = f'printf %s {quote(command)} | {words} "$1" -c {quote(_LONG)}'
     lines = [
-        *_place(cwd, env),
+        *_place(cwd, env, shell),
         "exec 3>&2 2>/dev/null",  # what this shell says of a child that was killed is not the command's
         f"{start} 2>&3 3>&-",
         "exit $?",
@@ -70,23 +72,23 @@ def command_script(command: str, cwd: str, env: Mapping[str, str]) -> bytes:
     return "\n".join(lines).encode(errors="surrogateescape")
 
 
-def shell_words(cwd: str, env: Mapping[str, str], user: str) -> list[str]:
+def shell_words(cwd: str, env: Mapping[str, str], shell: str, user: str) -> list[str]:
     """The words that are an interactive shell once inside, of `user` where that is not empty.
 
     The machine's `su` looks the user up, as this must not wait for an answer from the machine. The first
     shell gives way to a second, whose arguments hold no variables any more, and which stays.
     """
-    shell = "$(command -v bash || echo /bin/sh)"
-    start = f'su -s "{shell}" -- {quote(user)}' if user else f'"{shell}" -i'
-    lines = [*_place(cwd, env), f"exec /bin/sh -c {quote(f'{start}; exit $?')}"]
+    start = 'su -s "$(command -v "$0")" -- "$1"' if user else '"$0" -i'
+    lines = [*_place(cwd, env, shell), f'exec /bin/sh -c {quote(f"{start}; exit $?")} "$1" {quote(user)}']
     return ["/bin/sh", "-c", "\n".join(lines)]
 
 
-def _place(cwd: str, env: Mapping[str, str]) -> list[str]:
-    """Lines that go to a directory, as Docker does or does not, and set variables."""
+def _place(cwd: str, env: Mapping[str, str], shell: str) -> list[str]:
+    """Lines that go to a directory, as Docker does or does not, set the variables, and make $1 the shell."""
     failed = quote(f'chdir to cwd ("{cwd}") failed: no such directory')
     return [
         f"cd -- {quote(cwd)} 2>/dev/null || {{ echo {failed} >&2; exit {CANNOT_START}; }}",
         *(f"export {name}={quote(value)}" for name, value in env.items() if _NAME.fullmatch(name)),
         "unset OLDPWD",
+        f"set -- bash; command -v bash >/dev/null || set -- {quote(shell)}",
     ]

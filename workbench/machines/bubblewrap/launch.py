@@ -25,6 +25,7 @@ from workbench.machines.bubblewrap.ground import Ground, make_directory
 from workbench.machines.bubblewrap.hints import refused
 from workbench.machines.bubblewrap.keyring import forget_keys
 from workbench.machines.bubblewrap.processes import UMASK, readable, run, signal_all
+from workbench.machines.machine import MachineError
 
 _PAGE = 4096
 _OLD_ROOT = "/oldroot"
@@ -107,6 +108,13 @@ class Running:
                 signal.pidfd_send_signal(self.died, signal.SIGKILL)
         self._line.close()
 
+    def end_now(self) -> None:
+        """End everything in it, and block until it has."""
+        self.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._bwrap.wait(_START_TIMEOUT)
+        self.release()
+
     async def ended(self) -> None:
         """Wait for that, and let go of what this process held."""
         ending = asyncio.create_task(_reap(self._bwrap))
@@ -159,9 +167,11 @@ async def launch(ground: Ground, spec: Spec, directory: Path) -> Running:
                     return Running(bwrap, line, told)
             said = bwrap.stderr.read().decode(errors="replace").strip()
             raise refused(f"the machine did not start: {said or 'bwrap said nothing'}")
-    except BaseException:
+    except BaseException as error:
         line.close()
         await asyncio.shield(_reap(bwrap))
+        if isinstance(error, TimeoutError):
+            raise MachineError(f"the machine did not start within {_START_TIMEOUT:.0f} s") from None
         raise
     finally:
         os.close(info)

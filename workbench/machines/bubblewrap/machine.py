@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -99,9 +99,10 @@ class BubblewrapMachine:
             account = await self._account(user)
         except UnknownUserError as error:
             return Finished(CANNOT_START, b"", f"{error}\n".encode())
-        script = command_script(
-            command, cwd or self.spec.workdir, {**self._variables(account), **(env or {})}
-        )
+        if "\0" in command:
+            return Finished(CANNOT_START, b"", b"a command cannot hold a NUL character\n")
+        variables = {**self._variables(account), **(env or {})}
+        script = command_script(command, cwd or self.spec.workdir, variables, self.spec.base.shell)
         stdin = _memory_file(script)
         try:
             return await self._run(
@@ -136,7 +137,7 @@ class BubblewrapMachine:
             except OSError as error:
                 raise MachineError(f"{error.filename or source}: {error.strerror}") from None
         if done.exit_code:
-            raise MachineError(f"uploading {source} to {target}: {_last_words(done)}")
+            raise MachineError(f"uploading {source} to {target}: {_last_words(done)}", _hint(done))
 
     async def download(self, source: str, target: Path) -> None:
         """Copy a file to the host path `target`, or a directory's contents into it.
@@ -149,13 +150,16 @@ class BubblewrapMachine:
         """
         ours_read, ours_write = os.pipe()
         unpacking = asyncio.create_task(asyncio.to_thread(transfer.unpack, ours_read, target))
+        done = None
         try:
             done = await self._run(["/bin/sh", "-c", transfer.PACK, "sh", source], stdout=ours_write)
         finally:
             os.close(ours_write)
-            await unpacking
-        if done.exit_code not in (0, transfer.CHANGED):
-            raise MachineError(f"downloading {source}: {_last_words(done)}")
+            failed = done is None or done.exit_code not in (0, transfer.CHANGED)
+            with suppress(*([transfer.BrokenArchiveError] if failed else [])):
+                await unpacking
+        if failed:
+            raise MachineError(f"downloading {source}: {_last_words(done)}", _hint(done))
 
     async def freeze(self) -> BubblewrapState:
         """Keep its files as they are now; the machine goes on, stopped only while they are copied.
@@ -190,7 +194,7 @@ class BubblewrapMachine:
         wanted = str(user) if user is not None else self.spec.user
         other = "" if _known_account(wanted) else wanted
         variables = {"TERM": _TERM, **self._variables(ROOT), **(env or {})}
-        words = shell_words(self.spec.workdir, variables, other)
+        words = shell_words(self.spec.workdir, variables, self.spec.base.shell, other)
         without_keys = (sys.executable, "-I", "-S", keyring.__file__)
         return HostCommand((*without_keys, *entering(self._ground, self._running, ROOT), *words), {})
 
@@ -210,6 +214,12 @@ class BubblewrapMachine:
         self._ground.remove(directory)
         if self._parent:
             self._parent.release()
+
+    def delete_now(self) -> None:
+        """End everything in it, blocking, for when no event loop runs any more; its files stay."""
+        if self._directory is not None:
+            self._directory = None
+            self._running.end_now()
 
     def _check(self) -> None:
         if self._directory is None:
@@ -286,14 +296,14 @@ class BubblewrapMachine:
         """Copy the changes while nothing runs; whether anything did."""
         stopped = Stopped()
         try:
-            others = await asyncio.to_thread(self._stop_all, stopped)
+            others = await _to_the_end(self._stop_all, stopped)
             layers = [str(source / str(number)) for number in range(len(self.spec.base.mounts))]
             done = await run(
                 [*self._ground.as_owner, "/bin/cp", "-a", "--reflink=auto", "--", *layers, str(target)],
                 env={},
             )
         finally:
-            await asyncio.to_thread(stopped.wake)
+            await _to_the_end(stopped.wake)
         if done.exit_code:
             raise MachineError(f"keeping the files of {self.name}: {_last_words(done)}")
         return others
@@ -357,6 +367,20 @@ async def start_machine(
         ground.remove(directory)
         raise
     return BubblewrapMachine(name, spec, ground, running, directory, parent, start)
+
+
+async def _to_the_end[**P, T](function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run something in a thread, and do not leave it alone when cancelled."""
+    task = asyncio.create_task(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
+
+
+def _hint(done: Finished) -> str:
+    return "install tar in the image" if b"tar: not found" in done.stderr else ""
 
 
 def _known_account(user: str | int) -> Account | None:

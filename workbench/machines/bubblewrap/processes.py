@@ -100,6 +100,7 @@ async def run(
 
     Raises:
         TimeoutError: it took longer than `timeout`.
+        Exception: `on_output` raised it.
     """
     forget_keys()
     process = subprocess.Popen(
@@ -128,8 +129,10 @@ async def run(
             await readable(pidfd)
             for pump in pumps:
                 loop.call_later(GRACE, pump.end)
-    except BaseException:
+    except BaseException as error:
         await asyncio.shield(_kill(process.pid, pidfd))
+        if isinstance(error, BaseExceptionGroup):
+            raise error.exceptions[0] from None
         raise
     finally:
         code = process.wait()

@@ -16,7 +16,7 @@ import psutil
 
 from workbench import places
 from workbench.images.rootfs import rootfs_of
-from workbench.machines.bubblewrap.base import Base, rootfs_base, session_layer
+from workbench.machines.bubblewrap.base import Base, resolv_conf, rootfs_base, session_layer
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.home import Home, abandoned
 from workbench.machines.bubblewrap.host import host_tools
@@ -88,10 +88,10 @@ class BubblewrapSession:
         self._cache = cache or places.images_dir()
         self._host: Base | None = None
         self._making_host = asyncio.Lock()
-        self._layers: dict[str, Path] = {}
+        self._layers: dict[tuple[str, str], Path] = {}
         self._images: dict[tuple[object, ...], Base] = {}
         self._machines: dict[str, BubblewrapMachine] = {}
-        atexit.register(self._ground.close)
+        atexit.register(self._close_now)
 
     @property
     def path(self) -> Path:
@@ -211,25 +211,34 @@ class BubblewrapSession:
 
     async def close(self) -> None:
         """Delete every machine and the directory. Idempotent."""
-        await asyncio.gather(*(machine.delete() for machine in self._machines.values()))
+        ending = [machine.delete() for machine in self._machines.values()]
+        await asyncio.gather(*ending, return_exceptions=True)
         self._machines.clear()
         await self._ground.drained()
         await asyncio.to_thread(self._ground.close)
-        atexit.unregister(self._ground.close)
+        atexit.unregister(self._close_now)
+
+    def _close_now(self) -> None:
+        """For a process that ends without having closed its session."""
+        for machine in self._machines.values():
+            machine.delete_now()
+        self._ground.close()
 
     async def _start(self, name: str, spec: Spec, parent: BubblewrapState | None) -> BubblewrapMachine:
-        if name in self._machines and self._machines[name].alive:
+        self._machines = {name: machine for name, machine in self._machines.items() if machine.alive}
+        if name in self._machines:
             raise MachineError(f"there is a machine {name} already")
         machine = await start_machine(self._ground, name, spec, parent, self._start)
         self._machines[name] = machine
         return machine
 
     def _session_layer(self, hostname: str) -> Path:
-        if hostname not in self._layers:
+        key = hostname, resolv_conf()
+        if key not in self._layers:
             layer = self._ground.new_directory("l")
-            session_layer(layer, hostname)
-            self._layers[hostname] = layer
-        return self._layers[hostname]
+            session_layer(layer, *key)
+            self._layers[key] = layer
+        return self._layers[key]
 
 
 def _identity(reference: str) -> tuple[object, ...]:

@@ -30,6 +30,10 @@ CHANGED = 1
 """GNU tar's exit code when a file changed while it was read; the archive is whole all the same."""
 
 
+class BrokenArchiveError(MachineError):
+    """What the machine sent is no archive, or half of one."""
+
+
 def pack(source: Path, name: str, to_fd: int) -> None:
     """Write a file as `name`, or a directory's contents, to `to_fd`, and close it. Blocks.
 
@@ -61,7 +65,8 @@ def unpack(from_fd: int, target: Path) -> None:
     A directory's contents go into `target`; a file becomes `target`. Existing files are replaced.
 
     Raises:
-        MachineError: it is no archive, or an entry cannot be written.
+        BrokenArchiveError: it is no whole archive.
+        MachineError: an entry cannot be written.
     """
     with open(from_fd, "rb") as stream:
         try:
@@ -70,7 +75,7 @@ def unpack(from_fd: int, target: Path) -> None:
         except tarfile.ReadError as error:
             # An archive without a byte: what the machine's tar says is the better message.
             if stream.read(1) or "empty" not in str(error):
-                raise MachineError(f"what the machine sent is no archive: {error}") from None
+                raise BrokenArchiveError(f"what the machine sent is no archive: {error}") from None
         except OSError as error:
             raise MachineError(f"{error.filename or target}: {error.strerror or error}") from None
 

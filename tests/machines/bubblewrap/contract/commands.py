@@ -163,6 +163,27 @@ async def the_callers_umask_does_not_count(bench: Bench) -> None:
         assert await out(machine, "touch new; stat -c %a new /etc/hosts /dev/shm") == "644\n644\n1777\n"
 
 
+async def a_listener_that_fails_ends_the_command(bench: Bench) -> None:
+    async def on_output(piece: bytes, stream: Stream) -> None:
+        raise LookupError("no more")
+
+    async with bench.machine() as machine:
+        with pytest.raises(LookupError, match="no more"):
+            await machine.exec("echo go; sleep 987", on_output=on_output)
+        assert await sleepers(machine) == 0
+
+
+async def a_command_with_a_nul_gives_126(bench: Bench) -> None:
+    async with bench.machine() as machine:
+        assert await code(machine, "echo \0") == 126
+
+
+async def variables_are_not_among_the_arguments_that_all_can_read(bench: Bench) -> None:
+    async with bench.machine() as machine:
+        look = "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c 's3cr[e]t' || true"
+        assert await out(machine, look, env={"TOKEN": "s3cret"}) == "0\n"
+
+
 async def a_shell_is_a_shell(bench: Bench) -> None:
     async with bench.machine(hostname="slugify") as machine:
         said, status = await asyncio.to_thread(_type, machine, b"echo $((40+2)) $TERM; tty; exit 5\r")

@@ -129,6 +129,17 @@ async def an_unpacked_image_is_the_machines_root(bench: Bench) -> None:
     assert not (root / "made").exists()
 
 
+async def an_image_without_tar_is_told_so(bench: Bench) -> None:
+    root = small_rootfs(bench.scratch / "rootfs")
+    (root / "bin/tar").unlink()
+    async with bench.machine(base=await bench.session.image(str(root))) as machine:
+        with pytest.raises(MachineError, match="tar: not found") as error:
+            await machine.upload(root / "etc", "/tmp")
+        assert error.value.hint == "install tar in the image"
+        with pytest.raises(MachineError, match="tar: not found"):
+            await machine.download("/etc", bench.scratch / "etc")
+
+
 async def an_image_without_a_shell_is_refused(bench: Bench) -> None:
     (bench.scratch / "empty").mkdir()
     with pytest.raises(MachineError, match="has no /bin/sh"):
