@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harbor.environments.base import BaseEnvironment
+from harbor.models.trajectories import Agent
 from harbor.models.trial.config import (
     AgentConfig,
     EnvironmentConfig,
@@ -29,7 +30,8 @@ from workbench.trials.outcome import Outcome
 from workbench.trials.plain_words import in_plain_words
 from workbench.trials.read import read_outcome
 from workbench.trials.reverify import reverified_trial
-from workbench.trials.script_agent import LOG_FILE
+from workbench.trials.script_agent import LOG_FILE, ScriptAgent
+from workbench.trials.script_trajectory import write_trajectory
 from workbench.trials.states import KeptState
 
 VERIFIER = "workbench.trials.verifier:FollowedVerifier"
@@ -89,6 +91,7 @@ class _Watch:
 
     async def close(self) -> None:
         await self._agent.aclose()
+        await self._write_trajectory()
 
     async def _environment_start(self, event: TrialHookEvent) -> None:
         self.observer.phase("environment", "")
@@ -111,9 +114,23 @@ class _Watch:
         self.observer.phase("transfer", _step_of(event))
 
     async def _verification_start(self, event: TrialHookEvent) -> None:
+        await self._write_trajectory()
         # In separate mode the agent's environment has ended by now.
         if self.before_verifying is not None:
             await self.before_verifying(self.trial.agent_environment, _step_of(event))
+
+    async def _write_trajectory(self) -> None:
+        """Tell what a script ran; only when its logs have gone back to the environment, which lacks this."""
+        agent, directory = self.trial.agent, self.trial.paths.agent_dir
+        if not isinstance(agent, ScriptAgent) or agent.traced is None or not directory.is_dir():
+            return
+        traced, agent.traced = agent.traced, None
+        who = Agent(name=agent.name(), version=agent.version())
+        try:
+            await asyncio.to_thread(write_trajectory, traced, who, directory / LOG_FILE)
+        except Exception as error:
+            # It only informs; a trial must not fail for it.
+            self.observer.note(f"no trajectory could be written: {error}")
 
 
 async def run_trial(request: TrialRequest, observer: Observer) -> Outcome:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, override
 
 from harbor.agents.base import BaseAgent
 from harbor.agents.capabilities import AgentCapabilities
-from harbor.environments.base import BaseEnvironment
+from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.models.agent.context import AgentContext
 from harbor.models.task.file_filter import TaskFileFilter
 from harbor.models.trial.paths import EnvironmentPaths
@@ -19,6 +19,8 @@ from harbor.utils.env import resolve_env_vars
 from harbor.utils.file_selection import select_files
 from harbor.utils.file_staging import selected_directory
 from harbor.utils.scripts import build_execution_command
+
+from workbench.trials.tracing import Traced, run_traced
 
 IMPORT_PATH = "workbench.trials.script_agent:ScriptAgent"
 LOG_FILE = "oracle.txt"
@@ -36,6 +38,10 @@ class ScriptAgent(BaseAgent):
             other comes alone and is named `solve.sh` inside.
         env: The task's `[solution] env`; `${VAR}` is resolved on the host.
         label: What the trial calls the agent.
+        trace: Tell the script's commands apart while it runs; the script behaves the same.
+
+    Attributes:
+        traced: What the trace of the newest script says; None where none was asked for.
     """
 
     # Trials refuse agents that lack what the task offers, though a script has no use for it.
@@ -49,6 +55,7 @@ class ScriptAgent(BaseAgent):
         scripts: list[str],
         env: dict[str, str] | None = None,
         label: str = "script",
+        trace: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -56,6 +63,8 @@ class ScriptAgent(BaseAgent):
         self._scripts = [Path(script) for script in scripts]
         self._env = env or {}
         self._label = label
+        self._trace = trace
+        self.traced: Traced | None = None
         self._step = 0
 
     @staticmethod
@@ -73,7 +82,7 @@ class ScriptAgent(BaseAgent):
 
     @override
     async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
-        script = self._scripts[self._step]
+        script, self.traced = self._scripts[self._step], None
         self._step += 1
         paths = EnvironmentPaths.for_os(environment.os)
         solution, log = paths.solution_dir / "solve.sh", paths.agent_dir / LOG_FILE
@@ -89,14 +98,21 @@ class ScriptAgent(BaseAgent):
             await environment.upload_file(script, str(solution))
         await environment.exec(f"chmod +x {solution}", user="root")
         with environment.scoped_exec_env(resolve_env_vars(self._env) if self._env else {}):
-            result = await environment.exec(
-                build_execution_command(str(solution), stdout_path=str(log), task_os=environment.os),
-                env={"DEBIAN_FRONTEND": "noninteractive"},
-            )
+            result = await self._execute(environment, script, str(solution), str(log))
         if not environment.is_path_mounted(log, self.logs_dir / LOG_FILE):
             await environment.download_file(str(log), self.logs_dir / LOG_FILE)
         if result.return_code != 0:
             (self.logs_dir / EXIT_CODE_FILE).write_text(str(result.return_code))
+
+    async def _execute(self, environment: BaseEnvironment, script: Path, path: str, log: str) -> ExecResult:
+        env = {"DEBIAN_FRONTEND": "noninteractive"}
+        if not self._trace:
+            command = build_execution_command(path, stdout_path=log, task_os=environment.os)
+            return await environment.exec(command, env=env)
+        return await run_traced(environment, script.read_bytes(), path, log, env, self._take)
+
+    def _take(self, traced: Traced) -> None:
+        self.traced = traced
 
     # Harbor calls these in place of run() where a task ships a trajectory or its steps resume.
 

@@ -1,0 +1,3 @@
+#!/bin/bash
+printf 'no newline at the end'
+exit 1

@@ -1,0 +1,2 @@
+echo "no interpreter $0 ${BASH_ENV-unset}"
+false

@@ -1,0 +1,5 @@
+#!/bin/bash
+set -v
+echo shown
+set +v
+echo not shown

@@ -1,0 +1,2 @@
+#!/usr/local/bin/no-such-bash
+echo never
