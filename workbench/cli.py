@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.commands import kept, recordings
-from workbench.options import need_a_terminal, record, running_engine, watching_engine
+from workbench.options import agents, need_a_terminal, record, running_engine, watching_engine
 from workbench.pipes import ending_quietly
 
 if TYPE_CHECKING:
+    from workbench.cases.case import AgentSpec
     from workbench.link import EngineLink, EngineOptions
     from workbench.ui.source import EventSource
 
@@ -74,9 +75,17 @@ def commands() -> None:
 @click.argument("task_dir", metavar="DIRECTORY", type=click.Path(path_type=Path))
 @click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
 @click.option("--no-shell", is_flag=True, help="Open no shell on the task's image at the start.")
+@agents
 @record
 @watching_engine
-def open_(task_dir: Path, paused: bool, no_shell: bool, record: Path | None, engine: EngineOptions) -> None:
+def open_(
+    task_dir: Path,
+    paused: bool,
+    no_shell: bool,
+    agents: tuple[AgentSpec, ...],
+    record: Path | None,
+    engine: EngineOptions,
+) -> None:
     """Open a task in the terminal: watch it, replay its cases, look at what they did.
 
     DIRECTORY is a task's. A trial's, a job's or one with jobs in it, as `harbor run` leaves them, is opened
@@ -97,6 +106,7 @@ def open_(task_dir: Path, paused: bool, no_shell: bool, record: Path | None, eng
         _recorded(link, record) if record else link,
         path,
         paused=paused or elsewhere,
+        agents=agents,
         shell=not (no_shell or elsewhere),
     )
 
@@ -118,6 +128,7 @@ def _recorded(link: EngineLink, path: Path) -> EventSource:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the event stream, one JSON object a line.")
 @click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write a JUnit file too.")
+@agents
 @record
 @running_engine
 def check(
@@ -126,6 +137,7 @@ def check(
     cached: bool,
     as_json: bool,
     junit: Path | None,
+    agents: tuple[AgentSpec, ...],
     record: Path | None,
     engine: EngineOptions,
 ) -> None:
@@ -136,6 +148,7 @@ def check(
         paths=task_dirs,
         engine=engine,
         cases=cases,
+        agents=agents,
         cached=cached,
         json=as_json,
         junit=junit,

@@ -117,6 +117,41 @@ def _engine(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorate
 
 
+_AGENTS = (
+    click.option(
+        "--agent",
+        metavar="NAME",
+        multiple=True,
+        help="Try the task on an agent too, by Harbor's name or an import path; may be repeated.",
+    ),
+    click.option(
+        "--model",
+        metavar="NAME",
+        multiple=True,
+        help="The agents' model: one for all, or one for each in order.",
+    ),
+)
+
+
+def agents(command: Command) -> Command:
+    """Gives a command options for agents, and hands what they say over as one argument, `agents`."""
+
+    def run(*, agent: tuple[str, ...], model: tuple[str, ...], **given: Any) -> None:
+        from workbench.cases.case import AgentSpec
+
+        if len(model) not in (0, 1, len(agent)) or (model and not agent):
+            raise click.UsageError(
+                f"{len(model)} models for {len(agent)} agents: give one for all, or one for each"
+            )
+        models = model * len(agent) if len(model) == 1 else model or ("",) * len(agent)
+        command(agents=tuple(map(AgentSpec, agent, models)), **given)
+
+    wrapped: Command = functools.update_wrapper(run, command)
+    for option in reversed(_AGENTS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
 record = click.option(
     "--record",
     metavar="FILE",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from workbench.cases.case import AgentSpec
+
 
 class _Wish(msgspec.Struct, frozen=True, kw_only=True, tag_field="wish", omit_defaults=True):
     pass
@@ -25,6 +27,8 @@ class OpenTask(_Wish, frozen=True, kw_only=True, tag="open-task"):
     """Where a receipt speaks of the files as they are, take it and run nothing."""
     only: tuple[str, ...] = ()
     """Names of the cases to open it with; empty for all."""
+    agents: tuple[AgentSpec, ...] = ()
+    """Agents to try it on besides; they run again when asked to, and never because of a save."""
 
 
 class Replay(_Wish, frozen=True, kw_only=True, tag="replay"):

@@ -1,17 +1,36 @@
-"""The Harbor agent that runs a case."""
+"""The Harbor agent that runs a case, and real agents as cases."""
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
+from harbor.models.agent.name import AgentName
 from harbor.models.trial.config import AgentConfig
 
-from workbench.cases.case import Case
+from workbench.cases.case import AgentSpec, Case
 from workbench.cases.negatives import scripts
 from workbench.task.load import LoadedTask
 from workbench.trials.script_agent import IMPORT_PATH
 
 
+def agent_case(spec: AgentSpec) -> Case:
+    """A case that informs of what an agent does; nothing is expected of it."""
+    return Case(spec.case, "agent", None, why="tries the task", spec=spec)
+
+
+def agent_problem(spec: AgentSpec) -> str:
+    """Why Harbor has no such agent, in one line; empty when it has, as far as the name says."""
+    if ":" in spec.agent or spec.agent in AgentName.values():
+        return ""
+    near = get_close_matches(spec.agent, AgentName.values(), 1, 0.5)
+    hint = f"did you mean {near[0]}?" if near else "for one of your own, give an import path, module:Class"
+    return f"Harbor has no agent {spec.agent!r}; {hint}"
+
+
 def agent_of(case: Case, task: LoadedTask) -> AgentConfig:
-    """Harbor's own oracle and nop agents; for a negative, the agent that runs its script."""
+    """Harbor's own agents by name; for a negative, the agent that runs its script."""
+    if case.spec:
+        return AgentConfig(name=case.spec.agent, model_name=case.spec.model or None)
     if case.kind in ("oracle", "nop"):
         return AgentConfig(name=case.kind)
     return AgentConfig(

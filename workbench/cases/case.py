@@ -11,6 +11,20 @@ type CaseKind = Literal["oracle", "nop", "negative", "agent", "shell"]
 type Expectation = Literal["pass", "fail"]
 
 
+class AgentSpec(msgspec.Struct, frozen=True):
+    """A real agent to try a task on."""
+
+    agent: str
+    """By Harbor's name, or as an import path, `module:Class`."""
+    model: str = ""
+    """As the agent names it; empty for its own choice."""
+
+    @property
+    def case(self) -> str:
+        """The name of its case."""
+        return f"{self.agent.rpartition(':')[2]} {self.model}".rstrip()
+
+
 class Case(msgspec.Struct, frozen=True):
     """What to replay and what has to come of it."""
 
@@ -27,3 +41,5 @@ class Case(msgspec.Struct, frozen=True):
     """A regular expression that the verifier's output must match."""
     script: str = ""
     """The script that it runs, relative to the task directory; empty for nop."""
+    spec: AgentSpec | None = None
+    """The agent, for a case of kind `agent`."""

@@ -14,6 +14,7 @@ import msgspec
 from rich.text import Text
 
 from workbench import events as ev
+from workbench.cases.case import AgentSpec
 from workbench.check import junit
 from workbench.check.progress import Progress
 from workbench.check.result import Exit, exit_code
@@ -34,6 +35,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     engine: EngineOptions
     cases: tuple[str, ...] = ()
     """Names of the cases to run; empty for all."""
+    agents: tuple[AgentSpec, ...] = ()
+    """Agents to try the tasks on besides."""
     cached: bool = False
     """Take receipts for what they speak of, and run the rest."""
     json: bool = False
@@ -71,6 +74,7 @@ class _Check:
         self._options = options
         self._tasks = [str(task) for task in tasks]
         self._waited_for = set(self._tasks)
+        self._asked_for = {*options.cases, *(spec.case for spec in options.agents)}
         self._session = Session()
         self._link = EngineLink(options.engine)
         self._recorder = recorder
@@ -99,9 +103,12 @@ class _Check:
     async def _listen(self) -> None:
         if self._signalled is not None:
             return
-        cases, cached = self._options.cases, self._options.cached
+        options = self._options
         for task in self._tasks:
-            await self._link.send(OpenTask(task=task, watch=False, cached=cached, only=cases))
+            wish = OpenTask(
+                task=task, watch=False, cached=options.cached, only=options.cases, agents=options.agents
+            )
+            await self._link.send(wish)
         events = self._link.events()
         async for event in self._recorder.listening(events) if self._recorder else events:
             self._session.apply(event)
@@ -121,7 +128,7 @@ class _Check:
                 self._say(event.level, about + event.message)
             case ev.EngineFailed():
                 self._failed(event)
-            case ev.CasesFound() if set(self._options.cases) - {case.name for case in event.cases}:
+            case ev.CasesFound() if self._asked_for - {case.name for case in event.cases}:
                 # The engine says which, and what there is.
                 self._note(Exit.WRONG)
             case ev.TaskUnreadable() | ev.Settled() if event.task in self._waited_for:

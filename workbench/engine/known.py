@@ -44,6 +44,11 @@ class KnownCase:
     """By step, what the newest whole run left; the step is empty in a task of one."""
 
     @property
+    def runs_unasked(self) -> bool:
+        """Whether a save may start it: an agent may cost money, unless what it left is all that is needed."""
+        return self.case.kind != "agent" or self.reusable() is not None
+
+    @property
     def reverified(self) -> Outcome | None:
         """The newest outcome where it is a re-verification that no whole trial has confirmed."""
         if self.outcomes and not self.outcomes[-1].whole:

@@ -12,11 +12,14 @@ from pathlib import Path
 
 from workbench import events as ev
 from workbench import places
+from workbench.cases.agents import agent_case, agent_problem
+from workbench.cases.case import AgentSpec, Case
 from workbench.engine.case_runs import CaseRuns
 from workbench.engine.reading import Reading, read, read_again
 from workbench.engine.services import Services
 from workbench.engine.shells import Shells
 from workbench.images.errors import ImageError
+from workbench.proof.keys import made_as
 from workbench.task.diagnose import diagnose
 from workbench.task.problem import Problem
 from workbench.task.roles import affected, feeds
@@ -55,10 +58,17 @@ class OpenedTask:
         self._lock = asyncio.Lock()
 
     async def open(
-        self, *, watching: bool, replaying: bool, cached: bool = False, only: tuple[str, ...] = ()
+        self,
+        *,
+        watching: bool,
+        replaying: bool,
+        cached: bool = False,
+        only: tuple[str, ...] = (),
+        agents: tuple[AgentSpec, ...] = (),
     ) -> None:
         """Read the task, and start what was asked for."""
         async with self._lock:
+            self._agents = tuple(agent_case(spec) for spec in agents if self._has(spec))
             self._only, self._cached, self._replaying = only, cached, replaying
             await self._read()
             if self._now is not None:
@@ -80,7 +90,7 @@ class OpenedTask:
             for name, known in self.runs.known.items():
                 if name not in recalled:
                     self.runs.queue(known, "opened")
-                elif not cached:
+                elif not cached and known.case.kind != "agent":
                     # Its proof is shown already; the run keeps its state for what comes next.
                     self.runs.queue(known, "opened", confirming=True)
         self._replaying = False
@@ -158,7 +168,7 @@ class OpenedTask:
 
     async def _read(self) -> None:
         """Read the task as it is now. What was known stays where it cannot be read."""
-        problems, now = await read(self.path, self._services)
+        problems, now = await read(self.path, self._services, self._agents)
         self._take(problems, now)
         if now is not None:
             await self._diagnose(problems, now)
@@ -213,7 +223,7 @@ class OpenedTask:
         before = self._last
         now = await read_again(before, self._services) if before and self._now else None
         if now is None:
-            problems, now = await read(self.path, self._services)
+            problems, now = await read(self.path, self._services, self._agents)
             self._take(problems, now)
         else:
             self._take((), now)
@@ -236,7 +246,7 @@ class OpenedTask:
         """Say what is wrong with the files now, when the runs that a save asks for are well under way."""
         await asyncio.sleep(LOOK_SECONDS)
         async with self._lock:
-            problems, now = await read(self.path, self._services)
+            problems, now = await read(self.path, self._services, self._agents)
             if now is None:
                 self._take(problems, None)
             else:
@@ -262,11 +272,12 @@ class OpenedTask:
         touched = {name for path in paths for name in feeds(now.snapshot, path)}
         why = {}
         for name, known in self.runs.known.items():
+            own = made_as(known.case)
             keys, ingredients = now.keys_of(known.case)
             running = self.runs.running(name)
             if keys.verdict != known.keys.verdict or (name not in before.names and not running):
-                why[name] = words.get(name, "its image changed")
-            elif running and name in touched and not self._is_building:
+                why[name] = words.get(own, "its image changed")
+            elif running and own in touched and not self._is_building:
                 # It may have read the file before, between or after the saves.
                 why[name] = f"{paths[0]} changed"
             known.keys, known.ingredients = keys, ingredients
@@ -317,6 +328,12 @@ class OpenedTask:
                 await self._begin()
             elif why:
                 await self._go_stale(why)
+
+    def _has(self, spec: AgentSpec) -> bool:
+        """Whether Harbor has this agent; if not, that is said."""
+        if problem := agent_problem(spec):
+            self._notice(problem)
+        return not problem
 
     def _no_case(self, name: str) -> None:
         """Say which cases there are, those named most alike first."""

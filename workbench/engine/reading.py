@@ -11,7 +11,7 @@ from pathlib import Path
 from workbench.cases.case import Case
 from workbench.cases.find import find_cases
 from workbench.engine.services import Services
-from workbench.proof.keys import StageKeys, stage_keys
+from workbench.proof.keys import StageKeys, made_as, stage_keys
 from workbench.task.ingredients import case_ingredients, image_ingredients
 from workbench.task.load import LoadedTask, load
 from workbench.task.problem import Problem
@@ -41,19 +41,27 @@ class Reading:
     def keys_of(self, case: Case) -> tuple[StageKeys, Mapping[str, str]]:
         """The keys of a case's stages, and what they are made of."""
         ingredients = dict(image_ingredients(self.snapshot))
-        for step in case_ingredients(self.snapshot).get(case.name, ()):
+        for step in case_ingredients(self.snapshot).get(made_as(case), ()):
             ingredients |= {**step.agent, **step.verdict}
         return stage_keys(self.snapshot, case, self.image_key, self.verifier_image_keys), ingredients
 
 
-async def read(path: Path, services: Services) -> tuple[tuple[Problem, ...], Reading | None]:
+async def read(
+    path: Path, services: Services, agents: tuple[Case, ...] = ()
+) -> tuple[tuple[Problem, ...], Reading | None]:
     """Read the task at `path`.
+
+    Args:
+        agents: Cases that it has besides its own.
 
     Returns:
         What keeps it from running or may do so, and the reading; None where it cannot be run.
     """
     problems, found = await asyncio.to_thread(_read, path)
-    return problems, _reading(*found, services) if found else None
+    if found is None:
+        return problems, None
+    loaded, snapshot, cases = found
+    return problems, _reading(loaded, snapshot, (*cases, *agents), services)
 
 
 async def read_again(before: Reading, services: Services) -> Reading | None:

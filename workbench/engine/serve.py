@@ -173,7 +173,11 @@ class _Engine:
         match wish:
             case ws.OpenTask():
                 await task.open(
-                    watching=wish.watch, replaying=wish.replay, cached=wish.cached, only=wish.only
+                    watching=wish.watch,
+                    replaying=wish.replay,
+                    cached=wish.cached,
+                    only=wish.only,
+                    agents=wish.agents,
                 )
             case ws.TellReceipt():
                 await task.tell_receipt()

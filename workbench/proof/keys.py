@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from workbench.cases.case import Case
-from workbench.task.ingredients import case_ingredients
+from workbench.task.ingredients import NOP, case_ingredients
 from workbench.task.snapshot import Snapshot
 
 
@@ -38,6 +38,11 @@ class StageKeys(msgspec.Struct, frozen=True):
         return self.steps[-1].verdict
 
 
+def made_as(case: Case) -> str:
+    """The case of the task's own whose ingredients are a case's; an agent brings no files, like nop."""
+    return NOP if case.kind == "agent" else case.name
+
+
 def stage_keys(
     snapshot: Snapshot, case: Case, image_key: str, verifier_image_keys: Mapping[str, str] | None = None
 ) -> StageKeys:
@@ -53,8 +58,9 @@ def stage_keys(
     """
     before = image_key
     keys = []
-    for step in case_ingredients(snapshot)[case.name]:
-        agent = _hash(before, step.agent)
+    who = (case.spec.agent, case.spec.model) if case.spec else ()
+    for step in case_ingredients(snapshot)[made_as(case)]:
+        agent = _hash(before, step.agent, *who)
         image = (verifier_image_keys or {}).get(step.step, "")
         verdict = _hash(agent, image, step.verdict, case.expect, case.fails, case.output)
         keys.append(StepKeys(step.step, agent, verdict))

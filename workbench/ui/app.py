@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from textual.widgets import Static
 
 from workbench import events as ev
 from workbench import settings, wishes
+from workbench.cases.case import AgentSpec
 from workbench.session import Session
 from workbench.settings import Loaded, Settings
 from workbench.ui import remembered, words
@@ -67,6 +69,7 @@ class WorkbenchApp(BaseApp):
         task: Path,
         *,
         paused: bool = False,
+        agents: tuple[AgentSpec, ...] = (),
         shell: bool = False,
         theme: str = "",
         settings: Loaded = _NO_SETTINGS,
@@ -76,6 +79,7 @@ class WorkbenchApp(BaseApp):
         Args:
             task: The task's absolute directory.
             paused: Replay and watch nothing until asked to.
+            agents: Agents to try the task on.
             shell: Open a shell on the task's image at once.
             theme: The name of the theme to begin with; empty for what is set or was chosen last.
             settings: What the user has set.
@@ -89,12 +93,13 @@ class WorkbenchApp(BaseApp):
         self._main: MainScreen | None = None
         self._shell = shell
         self._source = source
-        self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused)
+        self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused, agents=agents)
         self._engine_lost = ""
         self._ended = False
         self._drawn = 0.0
         self._due = False
         self._undrawn = 0
+        self._taken = asyncio.Event()
         self._verdict = ""
         """The kind of the verdict that was shown last."""
 
@@ -146,7 +151,10 @@ class WorkbenchApp(BaseApp):
             await self._source.send(self._opening)
             async for batch in batches(self._source.events()):
                 self._undrawn += 1
+                self._taken.clear()
                 self.post_message(Came(batch))
+                # No further than the screen keeps up: a key must not wait behind a queue of output.
+                await self._taken.wait()
         except OSError as failure:
             error = str(failure)
         self.post_message(Ended(error))
@@ -154,6 +162,7 @@ class WorkbenchApp(BaseApp):
     def on_came(self, message: Came) -> None:
         """Take events in."""
         self._undrawn -= 1
+        self._taken.set()
         for event in message.events:
             self.session.apply(event)
             if isinstance(event, ev.Notice):
@@ -239,7 +248,13 @@ class WorkbenchApp(BaseApp):
 
 
 def run(
-    source: EventSource, task: Path, *, paused: bool = False, shell: bool = True, config: Path | None = None
+    source: EventSource,
+    task: Path,
+    *,
+    paused: bool = False,
+    agents: tuple[AgentSpec, ...] = (),
+    shell: bool = True,
+    config: Path | None = None,
 ) -> None:
     """Show a task until the user leaves.
 
@@ -247,7 +262,9 @@ def run(
         source: An engine's stream, not yet started.
         task: The task's absolute directory.
         paused: Replay and watch nothing until asked to.
+        agents: Agents to try the task on.
         shell: Open a shell on the task's image at once.
         config: Settings that go before the task's and the user's.
     """
-    WorkbenchApp(source, task, paused=paused, shell=shell, settings=settings.load(task, config)).run()
+    loaded = settings.load(task, config)
+    WorkbenchApp(source, task, paused=paused, agents=agents, shell=shell, settings=loaded).run()
