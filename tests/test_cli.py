@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -79,6 +80,15 @@ def test_a_wrong_option_is_told_with_what_would_be_right(option: str, said: str)
     done = workbench("check", option, "somewhere")
     assert done.returncode == 2
     assert said.lower() in done.stderr.lower()
+
+
+def test_the_doctor_says_who_makes_machines_here() -> None:
+    done = workbench("doctor", "--json")
+    report = json.loads(done.stdout)
+    usable = [probe["provider"] for probe in report["providers"] if probe["usable"]]
+    assert report["chosen"] == next((name for name in usable if ":" not in name), "")
+    assert done.returncode == (0 if report["chosen"] else 3)
+    assert f"harbor {version('harbor')}" in workbench("doctor").stdout
 
 
 def test_the_samples_are_listed_and_copied(tmp_path: Path) -> None:

@@ -158,6 +158,19 @@ def check(
 
 
 @commands.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option("--again", is_flag=True, help="Try a microVM even when it is known how that went.")
+def doctor(as_json: bool, again: bool) -> None:
+    """Say who can make machines and build images here, and how to get more.
+
+    Exit codes: 0 when machines can be made, 3 when not.
+    """
+    from workbench.doctor.run import doctor
+
+    sys.exit(doctor(as_json=as_json, again=again))
+
+
+@commands.command()
 @click.argument("name", required=False)
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
 def samples(name: str | None, directory: Path | None) -> None:

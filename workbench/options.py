@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-PROVIDERS = ("smol", "bubblewrap")
+PROVIDERS = ("smol", "smol:cloud", "bubblewrap")
 BUILDERS = ("docker", "podman", "buildah", "container")
 
 type Command = Callable[..., None]
