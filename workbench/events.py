@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from workbench.cases.case import Case
+from workbench.cases.case import Case, Trace
 from workbench.images.build_events import BuildEvent
 from workbench.machines.machine import HostCommand
 from workbench.proof.documents import ProofReceipt, Slower
@@ -117,6 +117,13 @@ class WatchingChanged(_Event, frozen=True, kw_only=True, tag="watching-changed")
     task: str
     watching: bool
     reason: str = ""
+
+
+class TracingChanged(_Event, frozen=True, kw_only=True, tag="tracing-changed"):
+    """Whose scripts' commands are told apart, from the next run on."""
+
+    task: str
+    trace: Trace
 
 
 class FilesChanged(_Event, frozen=True, kw_only=True, tag="files-changed"):
@@ -318,6 +325,7 @@ type Event = (
     | ProblemsFound
     | CasesFound
     | WatchingChanged
+    | TracingChanged
     | FilesChanged
     | CaseStale
     | RunQueued

@@ -52,6 +52,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`kill` or `wait`: what a save does to the runs that it makes stale; empty for the engine's own."""
     grace: float | None = None
     """Seconds that a stale run may still go on; None for the engine's own."""
+    trace: str = ""
+    """`none`, `negatives` or `all`: whose scripts' commands are told apart; empty for the engine's own."""
     builder: str = ""
     """What builds Dockerfiles; empty for the first that works."""
     keep_states: int | None = None
@@ -78,6 +80,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             "--idle": self.idle,
             "--on-change": self.on_change or None,
             "--grace": self.grace,
+            "--trace": self.trace or None,
             "--builder": self.builder or None,
             "--keep-states": self.keep_states,
             "--keep-memory": self.keep_memory,

@@ -60,6 +60,12 @@ _RUNNING = (
         default=None,
         help="What builds Dockerfiles; by default the first of these that works.",
     ),
+    click.option(
+        "--trace",
+        type=click.Choice(("none", "negatives", "all")),
+        default=None,
+        help="Whose scripts leave a trajectory: the negatives' (the default), all, or none.",
+    ),
 )
 _WATCHING = (
     click.option(

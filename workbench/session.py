@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from workbench import events as ev
-from workbench.cases.case import Case
+from workbench.cases.case import Case, Trace
 from workbench.images.build_events import (
     BuildCancelled,
     BuildEvent,
@@ -150,6 +150,8 @@ class TaskView:
     cases: dict[str, CaseView] = field(default_factory=dict)
     """By name, in the order to show them."""
     watching: bool = False
+    trace: Trace = "negatives"
+    """Whose scripts' commands are told apart."""
     changed: ev.FilesChanged | None = None
     """The newest burst of saves."""
     verdict: Verdict | None = None
@@ -303,6 +305,8 @@ def _update(task: TaskView, event: ev.Event) -> None:
             }
         case ev.WatchingChanged():
             task.watching = event.watching
+        case ev.TracingChanged():
+            task.trace = event.trace
         case ev.FilesChanged():
             task.changed = event
         case ev.VerdictReached():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from workbench.cases.case import AgentSpec
+from workbench.cases.case import AgentSpec, Trace
 
 
 class _Wish(msgspec.Struct, frozen=True, kw_only=True, tag_field="wish", omit_defaults=True):
@@ -107,6 +107,13 @@ class SetWatching(_Wish, frozen=True, kw_only=True, tag="set-watching"):
     watching: bool
 
 
+class SetTracing(_Wish, frozen=True, kw_only=True, tag="set-tracing"):
+    """Tell the commands of scripts apart, from the next run on, as a trajectory has an agent's."""
+
+    task: str
+    trace: Trace
+
+
 class Stop(_Wish, frozen=True, kw_only=True, tag="stop"):
     """Delete every machine and end. Closing the engine's standard input means the same."""
 
@@ -123,6 +130,7 @@ type Wish = (
     | Draft
     | Cancel
     | SetWatching
+    | SetTracing
     | Stop
 )
 

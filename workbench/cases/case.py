@@ -9,6 +9,8 @@ import msgspec
 type CaseKind = Literal["oracle", "nop", "negative", "agent", "shell"]
 """`shell`: what a shell's machine held when its verifier was tried."""
 type Expectation = Literal["pass", "fail"]
+type Trace = Literal["none", "negatives", "all"]
+"""Whose scripts' commands are told apart; `all`: the oracle's too."""
 
 
 class AgentSpec(msgspec.Struct, frozen=True):

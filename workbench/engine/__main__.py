@@ -22,6 +22,7 @@ def main() -> None:
     parser.add_argument("--idle", type=float, default=3.0, metavar="SECONDS")
     parser.add_argument("--on-change", choices=["kill", "wait"], default="kill")
     parser.add_argument("--grace", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--trace", choices=["none", "negatives", "all"], default="negatives")
     parser.add_argument("--builder", default="")
     parser.add_argument("--keep-states", type=int, default=64, metavar="COUNT")
     parser.add_argument("--keep-memory", type=int, default=4096, metavar="MIB")
@@ -44,6 +45,7 @@ def main() -> None:
                 idle_seconds=options.idle,
                 on_change=options.on_change,
                 grace_seconds=options.grace,
+                trace=options.trace,
                 builder=options.builder,
                 states=Budget(options.keep_states, options.keep_memory << 20),
             ),

@@ -36,6 +36,7 @@ class CaseRuns:
         known: What is known of each case, by name, in the order to show them.
         watching: Whether a save starts runs.
         looked_at: The case whose runs go before those of others.
+        trace: Whose scripts' commands are told apart.
         nothing_because: Why no case can run, where that is not for a case's own reason.
     """
 
@@ -43,6 +44,7 @@ class CaseRuns:
         self.known: dict[str, KnownCase] = {}
         self.watching = False
         self.looked_at = ""
+        self.trace = services.settings.trace
         self.nothing_because = ""
         self._task = task
         self._services = services
@@ -167,6 +169,7 @@ class CaseRuns:
             trials_dir=self._trials_dir,
             why=why,
             reuse=known.reusable() if reusing else None,
+            trace=self.trace == "all" or (self.trace == "negatives" and known.case.kind == "negative"),
         )
         self.add(what, CONFIRMING if confirming else self._order(known))
 

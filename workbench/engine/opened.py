@@ -13,7 +13,7 @@ from pathlib import Path
 from workbench import events as ev
 from workbench import places
 from workbench.cases.agents import agent_case, agent_problem
-from workbench.cases.case import AgentSpec, Case
+from workbench.cases.case import AgentSpec, Case, Trace
 from workbench.engine.case_runs import CaseRuns
 from workbench.engine.reading import Reading, read, read_again
 from workbench.engine.services import Services
@@ -75,6 +75,7 @@ class OpenedTask:
                 for name in sorted(set(only) - self.runs.known.keys()):
                     self._no_case(name)
             self._say_watching(watching)
+            self.set_tracing(self.runs.trace)
             if watching and "watch" not in self._tasks:
                 self._background("watch", self._watch())
             if not self._build():
@@ -135,6 +136,11 @@ class OpenedTask:
             if watching and not self._build():
                 self.runs.replay_stale()
                 self.runs.settle()
+
+    def set_tracing(self, trace: Trace) -> None:
+        """Whose scripts' commands are told apart, from the next run on."""
+        self.runs.trace = trace
+        self._emit(ev.TracingChanged(task=self.task, trace=trace))
 
     async def close(self) -> None:
         """Stop watching and building."""

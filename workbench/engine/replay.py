@@ -41,6 +41,8 @@ class Replay:
     """Whether its outcome is the case's; what is tried in a shell is not."""
     reuse: tuple[str, Kept] | None = None
     """The step to verify again and what its agent left; None for a whole trial."""
+    trace: bool = False
+    """Whether to tell the commands of its script apart."""
     again: bool = False
     """A whole trial in place of a verification that could not be held."""
 
@@ -64,7 +66,7 @@ async def replay(what: Replay, services: Services) -> Outcome:
         task_dir=what.loaded.path,
         trials_dir=what.trials_dir,
         trial_name=what.trial_dir.name,
-        agent=agent_of(what.known.case, what.loaded),
+        agent=agent_of(what.known.case, what.loaded, trace=what.trace),
         environment=await services.environment(what.loaded),
         threshold=services.settings.threshold,
     )

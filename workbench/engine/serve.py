@@ -189,6 +189,8 @@ class _Engine:
                 task.cancel(wish.run)
             case ws.SetWatching():
                 await task.set_watching(wish.watching)
+            case ws.SetTracing():
+                task.set_tracing(wish.trace)
             case ws.OpenShell():
                 await task.open_shell(wish.shell, wish.on)
             case ws.CloseShell():

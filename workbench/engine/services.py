@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 from harbor.models.trial.config import EnvironmentConfig
 
+from workbench.cases.case import Trace
 from workbench.engine.emit import Emit
 from workbench.engine.images import Images
 from workbench.engine.provider import Provider
@@ -34,6 +35,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a save ends the runs that it makes stale, or lets them end before they run again."""
     grace_seconds: float = 0.0
     """How long a stale run may still go on before it is ended."""
+    trace: Trace = "negatives"
+    """Whose scripts' commands are told apart."""
     builder: str = ""
     """What builds Dockerfiles, by name; empty for the first that works."""
     states: Budget = Budget()
