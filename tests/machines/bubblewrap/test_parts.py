@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.machines.bubblewrap.accounts import Account, UnknownUserError, find_account
+from workbench.machines.bubblewrap.base import session_layer
 from workbench.machines.bubblewrap.hints import hint_for
 from workbench.machines.bubblewrap.processes import Kept
 from workbench.machines.bubblewrap.session import filesystem, fit_root
@@ -101,6 +102,16 @@ def test_a_refusal_says_what_to_do(
     found = hint_for(said, tmp_path, uid)
     assert hint in found
     assert bool(hint) == bool(found)
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_apt_downloads_as_root_where_there_is_no_other_user(single: bool, tmp_path: Path) -> None:
+    session_layer(tmp_path, "host", "nameserver 10.0.0.1\n", single=single)
+    assert [path.read_text() for path in (tmp_path / "etc").rglob("99*")] == (
+        ['APT::Sandbox::User "root";\n'] if single else []
+    )
+    assert (tmp_path / "etc/resolv.conf").read_text() == "nameserver 10.0.0.1\n"
+    assert "127.0.1.1\thost\n" in (tmp_path / "etc/hosts").read_text()
 
 
 def test_a_directory_that_is_not_there_yet_has_its_parents_file_system() -> None:

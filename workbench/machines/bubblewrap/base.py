@@ -89,8 +89,12 @@ def is_owned(path: Path) -> bool:
     return path.stat().st_uid == os.geteuid()
 
 
-def session_layer(directory: Path, hostname: str, resolv: str) -> None:
-    """What every machine finds beside its image: Harbor's directories, and names for the network."""
+def session_layer(directory: Path, hostname: str, resolv: str, *, single: bool) -> None:
+    """What every machine finds beside its image: Harbor's directories, and names for the network.
+
+    Args:
+        single: Whether machines have no user but root; apt then has none to download as.
+    """
     make_directories(directory, "logs", "tests", "solution", "etc")
     make_directories(directory, *(f"logs/{name}" for name in _LOGS), mode=0o777)
     etc = directory / "etc"
@@ -98,8 +102,11 @@ def session_layer(directory: Path, hostname: str, resolv: str) -> None:
     (etc / "hostname").write_text(hostname + "\n")
     (etc / "hosts").write_text(hosts)
     (etc / "resolv.conf").write_text(resolv)
-    for file in etc.iterdir():
-        file.chmod(0o644)
+    if single:
+        make_directories(etc, "apt", "apt/apt.conf.d")
+        (etc / "apt/apt.conf.d/99single-user").write_text('APT::Sandbox::User "root";\n')
+    for file in etc.rglob("*"):
+        file.chmod(0o755 if file.is_dir() else 0o644)
 
 
 def resolv_conf() -> str:

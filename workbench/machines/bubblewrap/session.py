@@ -236,7 +236,7 @@ class BubblewrapSession:
         key = hostname, resolv_conf()
         if key not in self._layers:
             layer = self._ground.new_directory("l")
-            session_layer(layer, *key)
+            session_layer(layer, *key, single=self.mode == "single")
             self._layers[key] = layer
         return self._layers[key]
 
