@@ -30,8 +30,6 @@ from workbench.machines.machine import MachineError
 
 LABEL = "bubblewrap: namespaces, not a VM"
 _HOSTNAME_LIMIT = 63
-
-
 _FIT_FOR_CHANGES = frozenset(("bcachefs", "btrfs", "ext4", "f2fs", "tmpfs", "xfs"))
 """File systems that overlayfs can write to. A container's own, an overlay, is none of them."""
 _IN_MEMORY = Path("/dev/shm")
@@ -77,9 +75,8 @@ class BubblewrapSession:
             self._wanted = root or default_root()
             home = Home(fit_root(self._wanted))
         except OSError as error:
-            raise MachineError(
-                f"{error.filename}: {error.strerror}", "choose another XDG_STATE_HOME"
-            ) from None
+            what = f"{error.filename}: {error.strerror}"
+            raise MachineError(what, "choose another XDG_STATE_HOME") from None
         try:
             self._ground = Ground(home, programs)
         except BaseException:
@@ -128,13 +125,9 @@ class BubblewrapSession:
         ]
         if self.path.parent != self._wanted:
             kind = filesystem(self._wanted)
-            limits.append(
-                f"files are kept in memory, as {self._wanted} is on a file system ({kind}) unfit for them"
-            )
+            limits.append(f"files are kept in memory: {self._wanted} is on {kind}, which cannot hold them")
         if self.mode == "single":
-            limits.append(
-                f"machines have no user but root, so chown, su and some packages fail: {self.better}"
-            )
+            limits.append("machines have no user but root, so chown, su and some packages fail")
         return tuple(limits)
 
     async def host_tools(self) -> Base:
