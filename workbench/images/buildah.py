@@ -51,7 +51,9 @@ class Buildah:
         fcntl.flock(self._lock, fcntl.LOCK_SH)
         self._registries = _registries(store)
         self._knows_heredocs: bool | None = None
-        self._inside = (*leash(), *(() if os.geteuid() == 0 else ("buildah", "unshare")), *_NAMESPACE)
+        conf = f"CONTAINERS_CONF_OVERRIDE={_without_networks(store)}"
+        user = () if os.geteuid() == 0 else ("buildah", "unshare")
+        self._inside = (*leash(), *user, *_NAMESPACE, "env", conf)
 
     async def build(self, request: BuildRequest, emit: OnBuildEvent) -> BuiltLayers:
         flags, warnings = bud_flags(request)
@@ -137,6 +139,16 @@ class Buildah:
 
     async def _inspect(self, image: str) -> str:
         return await ask([*self._inside, "buildah", *self._storage, "inspect", "--type", "image", image])
+
+
+def _without_networks(store: Path) -> Path:
+    """A configuration for a buildah that may lack the program which makes networks; builds here use none."""
+    helpers, conf = store / "helpers", store / "containers.conf"
+    helpers.mkdir(exist_ok=True)
+    if not (helpers / "netavark").is_symlink():
+        (helpers / "netavark").symlink_to("/bin/true")
+    conf.write_text(f"[engine]\nhelper_binaries_dir = [{json.dumps(str(helpers))}]\n")
+    return conf
 
 
 def _registries(store: Path) -> Path:
