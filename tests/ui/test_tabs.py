@@ -132,7 +132,7 @@ async def test_a_broken_trajectory_says_what_is_wrong(tmp_path: Path) -> None:
 
 async def test_no_trajectory_says_why(tmp_path: Path) -> None:
     async with opened(at(holding(), "oracle-1", tmp_path)) as driven:
-        assert "No agent left a trajectory here" in await show(driven, "trajectory")
+        assert "No trajectory here. Negatives leave one" in await show(driven, "trajectory")
 
 
 async def test_files_are_listed_artifacts_first_and_shown_in_colours(tmp_path: Path) -> None:

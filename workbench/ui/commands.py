@@ -120,6 +120,13 @@ MAIN = Offer(
         Command("costs", "m", "costs", "Costs", "Show what machines and states take of memory and CPU."),
         Command("watch.toggle", "p", "toggle_watching", "Pause", "Pause or resume watching the files.", True),
         Command(
+            "trace.toggle",
+            "t",
+            "toggle_tracing",
+            "Trace",
+            "Let the oracle's script leave a trajectory too, from its next run on, or only the negatives'.",
+        ),
+        Command(
             "case.deciding", "d", "deciding", "Deciding case", "Go to the case that decides the verdict."
         ),
         Command(

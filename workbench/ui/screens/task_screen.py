@@ -10,6 +10,7 @@ from typing import cast
 from textual.screen import Screen
 
 from workbench import wishes
+from workbench.cases.case import Trace
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui import opening
 from workbench.ui.base_app import BaseApp
@@ -109,6 +110,13 @@ class TaskScreen(Screen[None]):
     def action_toggle_watching(self) -> None:
         """Pause or resume watching."""
         self.wish(wishes.SetWatching(task=self._path, watching=not self.view.watching))
+
+    def action_toggle_tracing(self) -> None:
+        """Trace all scripts from their next run on, or the negatives' alone."""
+        trace: Trace = "negatives" if self.view.trace == "all" else "all"
+        self.wish(wishes.SetTracing(task=self._path, trace=trace))
+        whose = "All scripts leave" if trace == "all" else "Only negatives leave"
+        self.app.notify(f"{whose} a trajectory from their next run on. r runs the selected case.")
 
     def action_deciding(self) -> None:
         """Go to the case that the verdict speaks of."""

@@ -24,6 +24,7 @@ from workbench.ui.widgets.log_pane import LogPane, SearchLine
 _BOLD, _CYAN, _YELLOW, _DIM, _PLAIN = "\x1b[1m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 _SIGNS = {"system": "·", "user": "▸", "agent": "●"}
 _HEADLINE = 400
+_NONE = "No trajectory here. Negatives leave one, the oracle when traced: t, then r to run it again."
 
 
 class Steps(LineList):
@@ -68,7 +69,7 @@ class TrajectoryTab(RunTab):
 
     @work(thread=True, exclusive=True)
     def _load(self, run: Run | None) -> None:
-        trajectory, said = None, "No agent left a trajectory here: oracle, nop and scripts leave none."
+        trajectory, said = None, _NONE
         path = trial_files.trajectory_file(Path(run.trial_dir)) if run and run.trial_dir else None
         if path:
             try:

@@ -1,0 +1,19 @@
+"""The key that traces scripts."""
+
+from __future__ import annotations
+
+from tests.ui.driving import opened
+from tests.ui.streams import TASK, holding
+from workbench import events as ev
+from workbench import wishes
+
+
+async def test_a_key_traces_all_scripts_and_then_the_negatives_alone() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("t")
+        assert driven.source.sent[-1] == wishes.SetTracing(task=TASK, trace="all")
+        assert "All scripts leave a trajectory from their next run on." in driven.text
+        driven.source.feed(ev.TracingChanged(task=TASK, trace="all"))
+        await driven.settle()
+        await driven.press("t")
+        assert driven.source.sent[-1] == wishes.SetTracing(task=TASK, trace="negatives")
