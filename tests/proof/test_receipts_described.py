@@ -12,8 +12,7 @@ from tests.proof.made import INPUTS, NOON, graded, receipt
 from workbench.cases.case import Case
 from workbench.proof.database import Database
 from workbench.proof.describe import describe
-from workbench.proof.documents import ProofReceipt
-from workbench.proof.documents import Inputs
+from workbench.proof.documents import Inputs, ProofReceipt
 from workbench.proof.receipts import Receipts
 from workbench.trials.outcome import Outcome, Test
 
