@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from textual.widget import Widget
@@ -18,6 +19,7 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.cases.case import Case
 from workbench.images.build_events import BuildFailed
+from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.terminal.terminal import Terminal
 
@@ -228,7 +230,9 @@ async def test_what_was_tried_is_tried_again_by_the_key_that_runs_a_case() -> No
         assert driven.source.sent[-1] == wishes.TryHere(task=TASK, shell="image-1")
 
 
-async def test_a_draft_asks_for_a_name_and_is_told_with_its_path() -> None:
+async def test_a_draft_asks_for_a_name_and_is_told_with_its_path_and_a_key_to_edit_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with with_shell() as driven:
         await driven.press("4", "f9")
         assert "→ solution/solve.sh; beside it where there is one already" in driven.text
@@ -241,6 +245,10 @@ async def test_a_draft_asks_for_a_name_and_is_told_with_its_path() -> None:
         driven.source.feed(ev.DraftWritten(task=TASK, shell="image-1", path=path))
         await driven.settle()
         assert "Drafted negatives/drops-words/solve.sh" in driven.text
+        edited: list[Path] = []
+        monkeypatch.setattr(TaskScreen, "edit", lambda self, path, line=None: edited.append(path))
+        await driven.press("shift+f9")
+        assert edited == [Path(TASK) / path]
 
 
 async def test_an_empty_name_drafts_the_solution() -> None:

@@ -285,6 +285,10 @@ class MainScreen(TaskScreen):
     def _shells_left(self) -> None:
         self.action_focus_pane("cases")
 
+    @on(TaskShells.EditWanted)
+    def _edit_wanted(self, event: TaskShells.EditWanted) -> None:
+        self.edit(Path(self._path) / event.path)
+
     @on(TaskShells.Tried)
     def _tried(self, event: TaskShells.Tried) -> None:
         self.query_one(CaseList).select(event.case)

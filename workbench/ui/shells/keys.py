@@ -5,6 +5,21 @@ from __future__ import annotations
 from workbench.ui.commands import Command, Offer
 from workbench.ui.terminal.keys import SHELLS
 
+DRAFT = Command(
+    "shells.draft",
+    "f9",
+    "draft",
+    "Draft",
+    "Write what was typed in this shell as a solution or a new negative, for you to edit.",
+    True,
+)
+EDIT_DRAFT = Command(
+    "shells.edit-draft",
+    "shift+f9",
+    "edit_draft",
+    "Edit draft",
+    "Open what was drafted last in your editor.",
+)
 OWN = (
     Command(
         "shells.try",
@@ -14,14 +29,8 @@ OWN = (
         "Run the task's verifier on a branch of this shell's machine as it stands now.",
         True,
     ),
-    Command(
-        "shells.draft",
-        "f9",
-        "draft",
-        "Draft",
-        "Write what was typed in this shell as a solution or a new negative, for you to edit.",
-        True,
-    ),
+    DRAFT,
+    EDIT_DRAFT,
     Command(
         "shells.bring-in",
         "f10",

@@ -12,11 +12,11 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.session import Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import Offer
+from workbench.ui.commands import Offer, keys_shown
 from workbench.ui.images import most_urgent, place
 from workbench.ui.messages import Wished
 from workbench.ui.shells.draft import DraftScreen
-from workbench.ui.shells.keys import OWN, TASK_SHELLS
+from workbench.ui.shells.keys import DRAFT, EDIT_DRAFT, OWN, TASK_SHELLS
 from workbench.ui.terminal.pane import ShellPane
 from workbench.ui.terminal.shell import Shell
 from workbench.ui.visible import one_line
@@ -39,6 +39,13 @@ class TaskShells(ShellPane):
         """The verifier runs on a branch of a shell's machine; this case shows it."""
 
         case: str
+
+    @dataclass
+    class EditWanted(Message):
+        """The user wants to edit a file of the task."""
+
+        path: str
+        """Relative to the task."""
 
     def __init__(self, task: str, *, first: bool) -> None:
         """
@@ -80,7 +87,8 @@ class TaskShells(ShellPane):
         for draft in task.drafts:
             if draft.at > self._drafted_at:
                 self._drafted_at = draft.at
-                self._tell(f"Drafted {one_line(draft.path)}: what was typed, line by line, for you to edit.")
+                keys = keys_shown(self.app, EDIT_DRAFT)
+                self._tell(f"Drafted {one_line(draft.path)} of what was typed; {keys} edits it.")
         self._tell_tries()
         self._tell_empty()
 
@@ -212,6 +220,14 @@ class TaskShells(ShellPane):
         if shell := self._with_machine():
             key = shell.key
             self.app.push_screen(DraftScreen(shell.title), write)
+
+    def action_edit_draft(self) -> None:
+        """Have what was drafted last opened in the editor."""
+        if self._view.drafts:
+            self.post_message(self.EditWanted(self._view.drafts[-1].path))
+        else:
+            keys = keys_shown(self.app, DRAFT)
+            self._tell(f"Nothing has been drafted yet; {keys} writes what was typed as a script.")
 
     def action_maximise(self) -> None:
         """Let the shells fill the screen, or undo it."""
