@@ -216,6 +216,22 @@ async def test_a_failing_instruction_is_told_with_its_line_and_mending_it_needs_
     await hasty.until(lambda: not any(problem.rule == "image-not-built" for problem in view.problems))
 
 
+async def test_undoing_the_edit_that_failed_tells_that_the_image_before_is_the_right_one(
+    hasty: Engine, greeting: Path
+) -> None:
+    view = await hasty.open(greeting)
+    since = len(hasty.events)
+    rewrite(greeting / PLACE, "RUN echo setting up", "RUN exit 5; echo setting up")
+    await hasty.until(lambda: built(hasty, BuildFailed, since))
+    rewrite(greeting / PLACE, "RUN exit 5; echo setting up", "RUN echo setting up")
+    await hasty.until(lambda: built(hasty, ImageReady, since))
+    assert view.images["environment"].failed is None
+    [ready] = built(hasty, ImageReady, since)
+    assert (ready.same, ready.seconds) == (True, 0.0)
+    await hasty.until(lambda: view.settled)
+    assert started(hasty, since) == {}
+
+
 async def test_where_the_first_build_fails_nothing_runs_and_mending_it_runs_all(
     hasty: Engine, greeting: Path
 ) -> None:

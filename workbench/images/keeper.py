@@ -109,10 +109,12 @@ class ImageKeeper:
                     BuildFailed(message=str(error), hint=error.hint, line=line, instruction=instruction)
                 )
                 raise
-            self.failure = None
+            mended, self.failure = self.failure is not None, None
             before, self.current = self.current, image
-            if before is None or before.key != image.key:
+            changed = before is None or before.key != image.key
+            if changed:
                 self._store.remember(self.context, image.key)
+            if changed or mended:
                 self._emit(
                     ImageReady(
                         key=image.key,
