@@ -288,6 +288,19 @@ async def test_what_machines_and_states_cost_is_told_by_what_they_stand_on(
     assert [state.stands_on for state in engine.session.costs.states] == ["what oracle left"]
 
 
+async def test_the_machine_of_a_run_is_told_while_it_lives(engine: Engine, slugify: Path) -> None:
+    (slugify / "solution/solve.sh").write_text("#!/bin/bash\nwhile [ ! -e /tmp/go ]; do sleep 0.1; done\n")
+    await opened(engine, slugify)
+    await engine.link.send(wishes.Replay(task=str(slugify), cases=("oracle",)))
+    await engine.until(lambda: engine.session.costs and engine.session.costs.machines)
+    assert engine.session.costs is not None
+    [machine] = engine.session.costs.machines
+    assert machine.stands_on == "a run of oracle"
+    assert machine.processes >= 2
+    await engine.link.send(wishes.Cancel(task=str(slugify)))
+    await engine.until(lambda: engine.session.costs and not engine.session.costs.machines)
+
+
 async def test_quitting_leaves_nothing_of_a_shell(engine: Engine, slugify: Path) -> None:
     await opened(engine, slugify)
     async with typing(engine, slugify) as shell:

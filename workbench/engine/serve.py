@@ -17,6 +17,7 @@ from workbench import places
 from workbench import wishes as ws
 from workbench.engine.case_runs import CONFIRMING
 from workbench.engine.choose import choose
+from workbench.engine.costs import measure
 from workbench.engine.images import Images
 from workbench.engine.opened import OpenedTask
 from workbench.engine.provider import NoProviderError, Provider
@@ -94,14 +95,6 @@ def _services(
     return Services(emit, runner, provider, records, states, images, settings, state)
 
 
-def _holds(key: str) -> str:
-    """What the state of a key holds, in words."""
-    _, case, step = key.rsplit(":", 2)
-    if case == "shell":
-        return f"what was tried in {step}"
-    return f"what {case} left" + (f" at {step}" if step else "")
-
-
 @dataclass
 class _Engine:
     """What was opened, and who hears of each wish."""
@@ -138,14 +131,12 @@ class _Engine:
         told = False
         while True:
             await asyncio.sleep(MEASURE_SECONDS)
-            machines = [cost for task in self.tasks.values() for cost in await task.shells.costs()]
-            states = [
-                ev.MachineCost(kept.key.rpartition("/")[2], _holds(kept.key), kept.memory_bytes)
-                for kept in self.services.states.kept()
-            ]
-            if machines or states or told:
-                self.emit(ev.CostsMeasured(machines=tuple(machines), states=tuple(states)))
-            told = bool(machines or states)
+            shells = [task.shells for task in self.tasks.values()]
+            costs = await measure(shells, self.services.states)
+            alive = bool(costs.machines or costs.states)
+            if alive or told:
+                self.emit(costs)
+            told = alive
 
     async def _try(self, wish: ws.Wish) -> None:
         try:

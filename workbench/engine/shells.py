@@ -20,7 +20,7 @@ from workbench.engine.known import Kept
 from workbench.engine.replay import Replay
 from workbench.engine.services import Services
 from workbench.images.errors import ImageError
-from workbench.machines.machine import MachineError, Usage
+from workbench.machines.machine import MachineError
 from workbench.proof.keys import StageKeys, StepKeys
 from workbench.task.load import LoadedTask
 from workbench.trials.states import StatefulEnvironment
@@ -153,14 +153,10 @@ class Shells:
         shown = path.relative_to(loaded.path).as_posix()
         self._emit(ev.DraftWritten(task=self._task, shell=shell, path=shown))
 
-    async def costs(self) -> list[ev.MachineCost]:
-        """What the shells' machines cost now."""
-        costs = []
-        for shell, opened in list(self._open.items()):
-            with contextlib.suppress(MachineError):
-                usage = await _stateful(opened.environment).machine.usage()
-                costs.append(ev.MachineCost(shell, opened.title, *_measures(usage)))
-        return costs
+    @property
+    def titles(self) -> dict[str, tuple[str, str]]:
+        """The name and title of each open shell, by its environment's session."""
+        return {one.environment.session_id: (name, one.title) for name, one in self._open.items()}
 
     async def _start(self, shell: str, on: str) -> BaseEnvironment:
         loaded = self.loaded
@@ -230,10 +226,6 @@ def _stateful(environment: BaseEnvironment) -> StatefulEnvironment:
     if not isinstance(environment, StatefulEnvironment):
         raise MachineError(f"{environment.type()} machines have no states", "use smol or bubblewrap")
     return environment
-
-
-def _measures(usage: Usage) -> tuple[int, float, int]:
-    return usage.memory_bytes, usage.cpu_seconds, usage.processes
 
 
 def _free(path: Path) -> Path:

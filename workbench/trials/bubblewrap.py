@@ -23,6 +23,7 @@ from workbench.machines.bubblewrap.base import Base
 from workbench.machines.bubblewrap.machine import BubblewrapMachine
 from workbench.machines.bubblewrap.session import BubblewrapSession
 from workbench.machines.machine import MachineError, OnOutput, State, Stream
+from workbench.trials.states import starts
 
 _session: BubblewrapSession | None = None
 
@@ -168,6 +169,7 @@ class BubblewrapEnvironment(BaseEnvironment):
         """
         if force_build:
             raise ValueError("bubblewrap builds no images: run without --force-build")
+        starts(self)
         if self.start_state is not None:
             self._machine = cast(BubblewrapMachine, await self.start_state.branch(self.session_id))
             return

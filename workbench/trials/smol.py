@@ -30,6 +30,7 @@ from workbench.machines.smol.machine import SmolMachine, SmolState
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.session import SmolSession
 from workbench.machines.smol.vm import PACK
+from workbench.trials.states import starts
 
 _session: SmolSession | None = None
 
@@ -162,6 +163,7 @@ class WorkbenchSmolEnvironment(SmolEnvironment):
 
     @override
     async def start(self, force_build: bool) -> None:
+        starts(self)
         try:
             await super().start(force_build)
         except BaseException:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+from weakref import WeakSet
 
 import msgspec
 
-from workbench.machines.machine import Machine, State
+from workbench.machines.machine import Machine, MachineError, State
 
 
 @runtime_checkable
 class StatefulEnvironment(Protocol):
     """An environment whose machine can be frozen, and that can start as a branch of a state."""
 
+    session_id: str
+    """Names it; a trial's begins with the trial's name."""
     start_state: State | None
     """When set before the start, the environment starts as a branch of it."""
 
@@ -35,3 +39,20 @@ class KeptState(msgspec.Struct, frozen=True):
     """The whole trial's directory; None where no trial led to it, as with a shell's machine."""
     step: str = ""
     """The step whose agent left it; empty in a task without steps."""
+
+
+_starting: WeakSet[StatefulEnvironment] = WeakSet()
+
+
+def starts(environment: StatefulEnvironment) -> None:
+    """Count an environment that starts among those of `living`."""
+    _starting.add(environment)
+
+
+def living() -> list[tuple[StatefulEnvironment, Machine]]:
+    """The environments of this process that have a machine now, with it."""
+    found = []
+    for environment in list(_starting):
+        with contextlib.suppress(MachineError):
+            found.append((environment, environment.machine))
+    return found
