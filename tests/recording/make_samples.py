@@ -1,12 +1,16 @@
-"""Makes the recordings that ship with the samples: `python -m tests.recording.make_samples`.
+"""Makes the recordings that ship with the samples, and the README's pictures from them.
 
-Each is a session as an author has it, with the saves made by this script.
+    python -m tests.recording.make_samples [pictures]
+
+A recording is a session as an author has it, with the saves made by this script. With `pictures` only those
+are made anew, from the recordings that there are.
 """
 
 from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,14 +19,20 @@ from pathlib import Path
 from workbench import events as ev
 from workbench import places, wishes
 from workbench.link import EngineLink, EngineOptions
+from workbench.pictures.svg import write_pictures
 from workbench.proof.verdict import VerdictKind
 from workbench.recording.neutral import neutral
+from workbench.recording.recording import read_recording
 from workbench.session import CaseView, Session, TaskView
 
 SAMPLES = places.shipped("sample_tasks")
 RECORDINGS = SAMPLES / "recordings"
+PICTURES = SAMPLES / "pictures"
+SIZE = (140, 26)
 PAUSE = 2.0
 """Seconds that an author looks at the screen between two saves."""
+PATIENCE = 60.0
+"""Seconds after which something that should come of a save will not."""
 
 
 class Author:
@@ -44,7 +54,7 @@ class Author:
     async def until(self, condition: Callable[[TaskView], object]) -> None:
         """Wait until something is so, and look at it for a while."""
         async with self._came:
-            await self._came.wait_for(lambda: condition(self.view))
+            await asyncio.wait_for(self._came.wait_for(lambda: condition(self.view)), PATIENCE)
         await asyncio.sleep(PAUSE)
 
     async def save(self, path: str, old: str, new: str, verdict: VerdictKind) -> None:
@@ -88,10 +98,11 @@ async def author(sample: str) -> AsyncIterator[Author]:
 
 
 async def slugify() -> None:
-    """A verifier that can no longer fail, then one that can again."""
+    """A grader made too lenient, so that a wrong solution passes; then set right again."""
+    strict, lenient = "got.get(title) != slug", 'got.get(title, "")[:30] != slug[:30]'
     async with author("slugify") as someone:
-        await someone.save("tests/test.sh", "grade.py && reward=1", "grade.py; reward=1", "cannot fail")
-        await someone.save("tests/test.sh", "grade.py; reward=1", "grade.py && reward=1", "holds")
+        await someone.save("tests/grade.py", strict, lenient, "cannot fail")
+        await someone.save("tests/grade.py", lenient, strict, "holds")
         await someone.until(lambda view: view.settled and all(map(_whole, view.cases.values())))
 
 
@@ -99,5 +110,25 @@ def _whole(case: CaseView) -> bool:
     return bool(case.decided and case.decided.outcome and case.decided.outcome.whole)
 
 
+async def pictures() -> None:
+    """The moment at which a wrong solution passes: the whole screen, and that run beside the one before."""
+    recording = read_recording(RECORDINGS / "slugify.jsonl")
+    moment = next(
+        event.at - recording.start
+        for event in recording.events
+        if isinstance(event, ev.VerdictReached) and event.verdict.kind == "cannot fail"
+    )
+    for name, keys in (("slugify", ("d",)), ("side-by-side", ("d", "c"))):
+        [made] = await write_pictures(recording, recording.task(), PICTURES, name, [moment], SIZE, keys)
+        made.rename(PICTURES / f"{name}.svg")
+
+
+async def main(only: str) -> None:
+    """Make all, or the pictures only."""
+    if only != "pictures":
+        await slugify()
+    await pictures()
+
+
 if __name__ == "__main__":
-    asyncio.run(slugify())
+    asyncio.run(main(*sys.argv[1:2] or [""]))
