@@ -23,6 +23,9 @@ from workbench.machines.bubblewrap.base import Base
 from workbench.machines.bubblewrap.machine import BubblewrapMachine
 from workbench.machines.bubblewrap.session import BubblewrapSession
 from workbench.machines.machine import MachineError, OnOutput, State, Stream
+from workbench.trials.file_changes import Changes
+from workbench.trials.layer_changes import Look
+from workbench.trials.machine_changes import changes_of, look_at
 from workbench.trials.states import starts
 
 _session: BubblewrapSession | None = None
@@ -103,6 +106,14 @@ class BubblewrapEnvironment(BaseEnvironment):
             MachineError: it cannot be kept.
         """
         return await self.machine.freeze()
+
+    async def look_at_files(self) -> Look:
+        """What the machine's own layers hold, to tell later what changed since."""
+        return await look_at(self.machine)
+
+    async def changed_files(self, since: object) -> Changes:
+        """What changed since a look."""
+        return await changes_of(self.machine, cast(Look, since))
 
     @staticmethod
     @override

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from harbor.models.trial.paths import EnvironmentPaths
 from harbor.trial.hooks import TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
 
+from workbench.trials.file_changes import copy_changes, write_changes
 from workbench.trials.follow import following
 from workbench.trials.observer import Observer, observing
 from workbench.trials.outcome import Outcome
@@ -33,6 +34,7 @@ from workbench.trials.reverify import reverified_trial
 from workbench.trials.script_agent import LOG_FILE, ScriptAgent
 from workbench.trials.script_trajectory import write_trajectory
 from workbench.trials.states import KeptState
+from workbench.trials.watch_files import FileWatch
 
 VERIFIER = "workbench.trials.verifier:FollowedVerifier"
 
@@ -79,6 +81,7 @@ class _Watch:
     observer: Observer
     before_verifying: BeforeVerifying | None
     _agent: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _files: FileWatch | None = None
 
     def attach(self) -> None:
         for event, hook in (
@@ -99,6 +102,9 @@ class _Watch:
     async def _agent_start(self, event: TrialHookEvent) -> None:
         step = _step_of(event)
         environment, paths = self.trial.agent_environment, self.trial.paths
+        self._files = FileWatch(environment)
+        with _informing(self.observer):
+            await self._files.begin()
         self.observer.phase("agent", step)
         await self._agent.enter_async_context(
             following(
@@ -111,7 +117,12 @@ class _Watch:
 
     async def _agent_end(self, event: TrialHookEvent) -> None:
         await self._agent.aclose()
-        self.observer.phase("transfer", _step_of(event))
+        step = _step_of(event)
+        self.observer.phase("transfer", step)
+        with _informing(self.observer):
+            if self._files:
+                changes = await self._files.end()
+                await asyncio.to_thread(write_changes, changes, self.trial.paths.trial_dir, step)
 
     async def _verification_start(self, event: TrialHookEvent) -> None:
         await self._write_trajectory()
@@ -126,11 +137,17 @@ class _Watch:
             return
         traced, agent.traced = agent.traced, None
         who = Agent(name=agent.name(), version=agent.version())
-        try:
+        with _informing(self.observer):
             await asyncio.to_thread(write_trajectory, traced, who, directory / LOG_FILE)
-        except Exception as error:
-            # It only informs; a trial must not fail for it.
-            self.observer.note(f"no trajectory could be written: {error}")
+
+
+@contextlib.contextmanager
+def _informing(observer: Observer) -> Iterator[None]:
+    """Do what only informs of a trial, which must not fail for it."""
+    try:
+        yield
+    except Exception as error:
+        observer.note(f"not all is told of the run: {error}")
 
 
 async def run_trial(request: TrialRequest, observer: Observer) -> Outcome:
@@ -180,6 +197,9 @@ async def _run(request: TrialRequest, observer: Observer) -> Outcome:
     finally:
         with contextlib.suppress(Exception):
             await watch.close()
+    if source := request.regrade or (request.kept and request.kept.trial_dir):
+        # What the agent changed is what it changed in the run that is verified again.
+        await asyncio.to_thread(copy_changes, source, request.trial_dir)
     notes: Sequence[str] = getattr(trial.agent_environment, "notes", ())
     return read_outcome(result, request.trial_dir, request.threshold, tuple(notes), whole=request.whole)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 _PROGRAMS = ("bash", "cat", "ls", "mkdir", "rm", "sh", "sleep", "tar", "touch", "chmod", "stat", "dirname")
 
 
-def small_rootfs(root: Path) -> Path:
-    """A directory with a shell, a few tools and their libraries. Returns `root`."""
+def small_rootfs(root: Path, *more: str) -> Path:
+    """A directory with a shell, a few tools, `more` of them and their libraries. Returns `root`."""
     for name in ("bin", "etc", "tmp", "lib64"):
         (root / name).mkdir(parents=True)
     (root / "lib").symlink_to("lib64")
@@ -19,7 +19,7 @@ def small_rootfs(root: Path) -> Path:
         "root:x:0:0:root:/root:/bin/bash\nagent:x:1000:1000::/home/agent:/bin/bash\n"
     )
     (root / "etc/group").write_text("root:x:0:\nagent:x:1000:\n")
-    for program in _PROGRAMS:
+    for program in (*_PROGRAMS, *more):
         path = shutil.which(program)
         assert path is not None
         shutil.copy(Path(path).resolve(), root / "bin" / program)

@@ -20,6 +20,7 @@ from workbench.machines.bubblewrap.census import inhabitants, usage_of
 from workbench.machines.bubblewrap.enter import CANNOT_START, command_script, entering, shell_words
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.launch import Running, Spec, launch
+from workbench.machines.bubblewrap.layers import Layers
 from workbench.machines.bubblewrap.processes import Stopped, discard, readable, run
 from workbench.machines.bubblewrap.state import BubblewrapState, Start
 from workbench.machines.machine import (
@@ -78,6 +79,25 @@ class BubblewrapMachine:
     def alive(self) -> bool:
         """Whether it can run commands."""
         return self._running.alive
+
+    @property
+    def layers(self) -> tuple[Layers, ...]:
+        """Where its files are on the host.
+
+        Raises:
+            MachineDiedError: the machine has ended.
+        """
+        self._check()
+        return tuple(
+            Layers(mount.target, str(self._directory / str(number)), tuple(self.spec.lower(number)))
+            for number, mount in enumerate(self.spec.base.mounts)
+            if self._directory
+        )
+
+    @property
+    def as_owner(self) -> tuple[str, ...]:
+        """The prefix of a command that reads its files on the host."""
+        return self._ground.as_owner
 
     async def exec(
         self,
