@@ -71,7 +71,7 @@ def commands() -> None:
     """
 
 
-@commands.command("open", short_help="Open a task in the terminal (the default).")
+@commands.command("open", short_help="Open a task, or trials, in the terminal (the default).")
 @click.argument("task_dir", metavar="DIRECTORY", type=click.Path(path_type=Path))
 @click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
 @click.option("--no-shell", is_flag=True, help="Open no shell on the task's image at the start.")
@@ -157,7 +157,7 @@ def check(
     sys.exit(run_check(options))
 
 
-@commands.command()
+@commands.command(short_help="Say who can make machines and build images here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option("--again", is_flag=True, help="Try a microVM even when it is known how that went.")
 def doctor(as_json: bool, again: bool) -> None:
@@ -170,7 +170,7 @@ def doctor(as_json: bool, again: bool) -> None:
     sys.exit(doctor(as_json=as_json, again=again))
 
 
-@commands.command()
+@commands.command(short_help="List the sample tasks, or copy one.")
 @click.argument("name", required=False)
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
 def samples(name: str | None, directory: Path | None) -> None:

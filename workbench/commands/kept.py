@@ -22,7 +22,7 @@ class MachineryError(click.ClickException):
     exit_code = 3
 
 
-@click.command()
+@click.command(short_help="Print what is known of a task's proof, as JSON.")
 @click.argument("task_dir", type=click.Path(path_type=Path))
 @reading_engine
 def receipt(task_dir: Path, engine: EngineOptions) -> None:
@@ -36,7 +36,7 @@ def receipt(task_dir: Path, engine: EngineOptions) -> None:
     sys.exit(tell_receipt(task_dir, engine))
 
 
-@click.command()
+@click.command(short_help="Say where runs are kept, and how long they took.")
 @click.argument("task_dir", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--keep", type=click.IntRange(0), metavar="N", help="Forget all but the newest N runs of each case."
@@ -86,7 +86,7 @@ def _stats(out: Console, state: Path, task_dir: Path | None, as_json: bool) -> N
         show_stats(out, found)
 
 
-@click.command()
+@click.command(short_help="List the images that are kept, or prune them.")
 @click.option("--prune", is_flag=True, help="Remove the least recently used that nothing uses.")
 @click.option(
     "--keep",

@@ -21,7 +21,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
     raise click.BadParameter(f"{value!r} is no size such as 160x50, of at least 20x10")
 
 
-@click.command()
+@click.command(short_help="Play a recorded session: no engine, no machine.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--speed", type=click.FloatRange(0.01, 1000), default=1.0, help="How fast; by default 1.")
 @click.option("--loop", is_flag=True, help="Begin again at the end.")
@@ -41,7 +41,7 @@ def play(file: Path | None, speed: float, loop: bool, task: str) -> None:
     play(Player(recording, speed=speed, loop=loop), Path(shown))
 
 
-@click.command()
+@click.command(short_help="Make pictures or an asciicast of a recorded session.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--svg", metavar="DIR", type=click.Path(path_type=Path), help="Draw pictures into a directory.")
 @click.option(
