@@ -8,22 +8,18 @@ moment when its first frame's text arrives.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import select
-import signal
 import statistics
-import struct
 import sys
 import tempfile
-import termios
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.bench.screen import Screen
+
 LIMIT = 1.3
 ROUNDS = 9
-PATIENCE = 60.0
 
 BARE = """
 from textual.app import App
@@ -46,36 +42,8 @@ main()
 def first_frame(program: str, text: bytes, *arguments: str) -> float:
     """Seconds from the start of a Python program in a terminal to a text on its screen."""
     started = time.perf_counter()
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        os.execv(sys.executable, [sys.executable, "-P", "-c", program, *arguments])
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
-    try:
-        seen = b""
-        while text not in seen:
-            ready, _, _ = select.select([terminal], [], [], PATIENCE)
-            if not ready:
-                raise TimeoutError(f"{text!r} never came; the last of the screen: {seen[-500:]!r}")
-            seen += os.read(terminal, 65536)
-        return time.perf_counter() - started
-    finally:
-        os.kill(pid, signal.SIGHUP)
-        _end(pid, terminal)
-
-
-def _end(pid: int, terminal: int) -> None:
-    """Read on until the program has ended: one that writes to a full terminal would never end."""
-    until = time.monotonic() + PATIENCE
-    while os.waitpid(pid, os.WNOHANG) == (0, 0):
-        if time.monotonic() > until:
-            os.kill(pid, signal.SIGKILL)
-        if select.select([terminal], [], [], 0.05)[0]:
-            try:
-                os.read(terminal, 65536)
-            except OSError:
-                time.sleep(0.05)
-    os.close(terminal)
+    with Screen([sys.executable, "-P", "-c", program, *arguments]) as screen:
+        return screen.wait_for(text) - started
 
 
 def main() -> int:

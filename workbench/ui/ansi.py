@@ -20,6 +20,7 @@ _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 # `grep --color`, gcc and tput end coloured text with these. They erase to the right of text that is
 # not there, or choose the character set that is in use already.
 _HARMLESS = re.compile(r"\x1b\[0?K|\x1b\(B|\x0f")
+_COLOURING = re.compile(rf"{_SGR.pattern}|{_HARMLESS.pattern}")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 _TAB = 8
 _CONTRAST = 4.5
@@ -61,7 +62,7 @@ PLAIN = Pen()
 
 def uncolored(text: str) -> str:
     """Text of any number of lines without what `pieces` turns into colours or leaves out."""
-    return _SGR.sub("", _HARMLESS.sub("", text)) if "\x1b" in text or "\x0f" in text else text
+    return _COLOURING.sub("", text) if "\x1b" in text or "\x0f" in text else text
 
 
 def shown(line: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.command import Provider
 from textual.content import Content
@@ -33,9 +33,9 @@ from workbench.ui.visible import visible
 if TYPE_CHECKING:
     from workbench.ui.screens.main import MainScreen
 
-_FRAME = 0.05
+_FRAME = 0.1
 """Seconds between redraws while much happens."""
-_TICK = 0.1
+_TICK = 0.25
 """Seconds between redraws while something runs and nothing happens."""
 _NO_SETTINGS = Loaded(Settings(), (), ())
 _SEVERITIES: dict[ev.NoticeLevel, SeverityLevel] = {
@@ -97,6 +97,7 @@ class WorkbenchApp(BaseApp):
         self._engine_lost = ""
         self._ended = False
         self._drawn = 0.0
+        self._touched = 0.0
         self._due = False
         self._undrawn = 0
         self._taken = asyncio.Event()
@@ -110,7 +111,9 @@ class WorkbenchApp(BaseApp):
     @property
     def up_to_date(self) -> bool:
         """Whether the screen shows all that came in."""
-        return self._main is not None and self._undrawn == 0 and not self._due
+        if self._main is None or not self._main.is_mounted:
+            return False
+        return self._undrawn == 0 and not self._due and self._main.up_to_date
 
     def compose(self) -> ComposeResult:
         """A first frame, in place of the title bar to come, while the screen proper is loaded."""
@@ -212,11 +215,17 @@ class WorkbenchApp(BaseApp):
 
         self.push_screen(HelpScreen(self.screen))
 
+    async def on_event(self, event: events.Event) -> None:
+        """Note when the user did something, whose effect comes before what else there is to draw."""
+        if isinstance(event, events.InputEvent):
+            self._touched = time.monotonic()
+        await super().on_event(event)
+
     def _draw_soon(self) -> None:
-        """Redraw at once, or at the end of the frame when the last redraw was just now."""
+        """Redraw at once, or at the end of the frame when the last redraw or a key was just now."""
         if self._due:
             return
-        wait = self._drawn + _FRAME - time.monotonic()
+        wait = max(self._drawn, self._touched) + _FRAME - time.monotonic()
         if wait <= 0:
             self._draw()
         else:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from workbench.events import Event, Output
 
-BATCH_EVENTS = 500
+BATCH_EVENTS = 200
 BATCH_CHARACTERS = 256 * 1024
 """Together they bound the time that one batch keeps the screen from answering a key."""
 
@@ -18,7 +18,7 @@ async def batches(events: AsyncIterator[Event]) -> AsyncIterator[list[Event]]:
     Reading runs ahead by a bounded number of events, so a producer that never waits is slowed down
     rather than stored.
     """
-    queue: asyncio.Queue[Event | None] = asyncio.Queue(maxsize=4 * BATCH_EVENTS)
+    queue: asyncio.Queue[Event | None] = asyncio.Queue(maxsize=BATCH_EVENTS)
 
     async def read() -> None:
         try:

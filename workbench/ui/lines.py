@@ -80,7 +80,7 @@ class Lines(ABC):
 class LiveLines(Lines):
     """Lines that still come in, held in memory up to a limit."""
 
-    def __init__(self, limit: int = 32 * 1024 * 1024) -> None:
+    def __init__(self, limit: int = 16 * 1024 * 1024) -> None:
         """
         Args:
             limit: Characters kept; whole blocks at the start are dropped beyond it.

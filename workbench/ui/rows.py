@@ -24,6 +24,8 @@ class Rows:
         """
         self._lines = lines
         self._width = width
+        self.width = width or 0
+        """Cells of a row, 0 for rows as long as their lines."""
         self._raw = raw
         self._starts = [0]
         """The first row of each measured block, and of the first that is not."""
@@ -85,14 +87,20 @@ class Rows:
 
     def _block_ends(self, block: int) -> list[int]:
         if (ends := self._ends.get(block)) is None:
-            lines = self._lines.block(block)
-            if lines and not self._raw:
-                lines = uncolored("\n".join(lines)).split("\n")
-            ends = self._ends[block] = list(accumulate(map(self._height, lines)))
+            ends = self._ends[block] = self._measured(self._lines.block(block))
         return ends
 
-    def _height(self, line: str) -> int:
-        assert self._width is not None
-        if line.isascii() and line.isprintable():
-            return max(1, -(-len(line) // self._width))
-        return len(self.cuts(shown(line))) - 1
+    def _measured(self, lines: list[str]) -> list[int]:
+        width = self._width
+        assert width is not None
+        text = "\n".join(lines)
+        # There is a lot of this, and nearly all of it is plain: one look at a whole block will do. No ASCII
+        # character but a tab is shown by more than one cell, and colours by none.
+        if text.isascii() and "\t" not in text and max(map(len, lines), default=0) <= width:
+            return list(range(1, len(lines) + 1))
+        if lines and not self._raw:
+            text = uncolored(text)
+            lines = text.split("\n")
+        if (flat := text.replace("\n", "")).isascii() and flat.isprintable():
+            return list(accumulate([-(-len(line) // width) or 1 for line in lines]))
+        return list(accumulate([len(self.cuts(shown(line))) - 1 for line in lines]))

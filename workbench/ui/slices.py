@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-SLICE = 0.008
-"""Seconds; half a frame."""
+SLICE = 0.003
+"""Seconds. A key passes through several widgets, and may find a slice before each."""
 
 
 async def in_slices(work: Iterator[None]) -> None:

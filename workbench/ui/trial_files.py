@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.events import OutputSource
+from workbench.trials.content_kind import SNIFFED, content_kind
 
 _NAMES: dict[OutputSource, tuple[str, ...]] = {
     "verifier": ("verifier/test-stdout.txt",),
@@ -24,19 +25,6 @@ FILES_LIMIT = 5000
 """Files listed of one trial."""
 
 type FileKind = Literal["text", "image", "binary", "link", "directory", "missing"]
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "PNG image"),
-    (b"\xff\xd8\xff", "JPEG image"),
-    (b"GIF8", "GIF image"),
-    (b"RIFF", "RIFF media"),
-    (b"BM", "BMP image"),
-    (b"\x7fELF", "ELF program"),
-    (b"PK\x03\x04", "zip archive"),
-    (b"\x1f\x8b", "gzip archive"),
-    (b"(\xb5/\xfd", "zstd archive"),
-    (b"SQLite format 3", "SQLite database"),
-    (b"%PDF", "PDF document"),
-)
 
 
 @dataclass(frozen=True)
@@ -153,12 +141,9 @@ def _file(trial: Path, path: Path) -> TrialFile:
         if not path.is_file():
             return TrialFile(name, size, "binary", "neither file nor directory")
         with path.open("rb") as file:
-            start = file.read(8192)
+            what = content_kind(file.read(SNIFFED))
     except OSError as error:
         return TrialFile(name, 0, "missing", error.strerror or "cannot be read")
-    what = next((what for magic, what in _MAGIC if start.startswith(magic)), "")
-    if what:
-        return TrialFile(name, size, "image" if "image" in what else "binary", what)
-    if b"\0" in start:
-        return TrialFile(name, size, "binary", "binary data")
-    return TrialFile(name, size, "text")
+    if what == "text":
+        return TrialFile(name, size, "text")
+    return TrialFile(name, size, "image" if "image" in what else "binary", what)

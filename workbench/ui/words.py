@@ -16,7 +16,7 @@ from workbench.ui.visible import one_line
 OK, BAD, WARN, BUSY, MUTED, PLAIN = "$ok", "$bad", "$warn", "$busy", "$muted", ""
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_SPINS_PER_SECOND = 10
+_SPINS_PER_SECOND = 4
 _LONGEST = 99.5 * 3600
 
 

@@ -119,7 +119,7 @@ class AlignedView(ScrollView, can_focus=True):
         """One row."""
         at = self.scroll_offset.y + y
         width = self.scrollable_content_region.width
-        style = self.rich_style
+        style = self.visual_style.rich_style
         if at >= len(self._rows):
             return Strip.blank(width, style)
         row = self._rows[at]
@@ -139,7 +139,7 @@ class AlignedView(ScrollView, can_focus=True):
     def _sign(self, at: int, row: Row) -> Segment:
         mark = "│" if row.same else "<" if row.right is None else ">" if row.left is None else "≠"
         name = "aligned--here" if at == self._here else "aligned--sign"
-        style = self.rich_style if row.same else self.get_component_rich_style(name)
+        style = self.visual_style.rich_style if row.same else self.get_component_rich_style(name)
         return Segment(mark, style)
 
     def _pair(self, at: int, row: Row) -> tuple[Strip, Strip]:

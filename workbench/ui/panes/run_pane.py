@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TabbedContent, TabPane, Tabs
 
+from workbench.ui.drawing import entitle, put
 from workbench.ui.panes.headline import headline
 from workbench.ui.tabs import labels
 from workbench.ui.tabs.load import load
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.log_view import LogView
+
+_STATE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class RunPane(Vertical):
         super().__init__()
         self._first = tab if any(tab == one.name for one in _TABS) else _TABS[0].name
         self._shown: Shown | None = None
+        self._title = "3 Run"
+        self._state_due: Timer | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
 
     def compose(self) -> ComposeResult:
@@ -63,7 +69,7 @@ class RunPane(Vertical):
 
     def on_mount(self) -> None:
         """Name the pane."""
-        self.border_title = "3 Run"
+        entitle(self, self._title)
 
     @property
     def tab(self) -> str:
@@ -102,8 +108,10 @@ class RunPane(Vertical):
     def show(self, shown: Shown) -> None:
         """Show a run as it stands."""
         self._shown = shown
-        self.border_title = _title(shown)
-        self.query_one("#headline", Static).update(headline(shown))
+        put(self.query_one("#headline", Static), headline(shown))
+        if (title := _title(shown)) != self._title:
+            self._title = title
+            self._show_state()
         tabs = self.query_one(TabbedContent)
         for tab in _TABS:
             label = tab.label(shown) if tab.label else tab.name
@@ -117,14 +125,28 @@ class RunPane(Vertical):
     def on_tabbed_content_tab_activated(self) -> None:
         """Fill the tab that is shown now."""
         self._show_tab()
+        self._show_state()
 
     def on_run_tab_resized(self) -> None:
         """Fit the tab to the room it has now."""
         self._show_tab()
 
-    def on_log_view_state_changed(self) -> None:
+    def on_log_view_state_changed(self, event: LogView.StateChanged) -> None:
         """Say at the pane's foot how the output is looked at."""
-        self._show_state()
+        if event.asked:
+            self._show_state()
+        else:
+            self._show_state_soon()
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether all that is known is shown."""
+        return self._state_due is None
+
+    def _show_state_soon(self) -> None:
+        """Not more often than one can read."""
+        if self._state_due is None:
+            self._state_due = self.set_timer(_STATE_SECONDS, self._show_state)
 
     def _show_tab(self) -> None:
         pane = self.query_one(TabbedContent).active_pane
@@ -133,7 +155,7 @@ class RunPane(Vertical):
         if content := _content(pane):
             if content.is_mounted:
                 content.show(self._shown)
-                self._show_state()
+                self._show_state_soon()
         else:
             self.call_next(self._mount_tab, pane, load(self.tab))
 
@@ -143,9 +165,15 @@ class RunPane(Vertical):
             self._show_tab()
 
     def _show_state(self) -> None:
+        if self._state_due:
+            self._state_due.stop()
+        self._state_due = None
+        if not self.is_attached:
+            return
         pane = self.query_one(TabbedContent).active_pane
         content = _content(pane) if pane else None
-        self.border_subtitle = content.state if content and content.is_mounted else ""
+        state = content.state if content and content.is_mounted else ""
+        entitle(self, self._title, state)
 
 
 def _content(pane: TabPane) -> RunTab | None:
@@ -163,4 +191,4 @@ def _title(shown: Shown) -> str:
     title = f"3 Run · {one_line(case.case.name)}"
     if run and run in case.runs and len(case.runs) > 1:
         title += f" · {case.runs.index(run) + 1} of {len(case.runs)}"
-    return title.replace("[", "\\[")
+    return title

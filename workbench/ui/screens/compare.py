@@ -18,6 +18,7 @@ from workbench.ui.compare.align import Row, align
 from workbench.ui.compare.aligned_view import AlignedView
 from workbench.ui.compare.material import Matter, lines, stamp
 from workbench.ui.compare.tables import tests_beside, timing_beside
+from workbench.ui.drawing import entitle, put
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.line_list import LineList
 from workbench.ui.widgets.text_view import TextView
@@ -25,6 +26,8 @@ from workbench.ui.widgets.text_view import TextView
 _ALIGNED: tuple[Matter, ...] = ("verifier", "agent", "trajectory", "files")
 _LOOKED_AT = 1.0
 """Seconds between looks at runs that last."""
+
+_TITLE = "Side by side · the left one is the baseline"
 
 type Seen = tuple[TaskView, CaseView, Run]
 """A run, with its case and task."""
@@ -68,7 +71,6 @@ class CompareScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Compare, and again while a run lasts."""
-        self.query_one(TabbedContent).border_title = "Side by side · the left one is the baseline"
         self._refresh()
         self.set_interval(_LOOKED_AT, self._refresh)
         self.query_one("#compare-verifier AlignedView").focus()
@@ -107,7 +109,7 @@ class CompareScreen(Screen[None]):
             return
         now = self._clock()
         (_, _, left), (_, _, right) = self._sides
-        self.query_one("#sides", Static).update(_headlines(self._sides, self.size.width - 2, now))
+        put(self.query_one("#sides", Static), _headlines(self._sides, self.size.width - 2, now))
         match self.query_one(TabbedContent).active.removeprefix("compare-"):
             case "tests":
                 self._show_tests(left, right)
@@ -147,7 +149,7 @@ class CompareScreen(Screen[None]):
         pane = self.query_one(TabbedContent).active_pane
         view = next(iter(pane.query(AlignedView)), None) if pane else None
         said = (view.state or "Neither run has anything here.") if view else ""
-        self.query_one(TabbedContent).border_subtitle = said
+        entitle(self.query_one(TabbedContent), _TITLE, said)
 
 
 def _tests(run: Run) -> tuple[Test, ...]:

@@ -74,6 +74,7 @@ class MainScreen(TaskScreen):
         super().__init__(task, session, clock, look.marked)
         self._shell = shell
         self._lost = ""
+        self._had_case = False
         self._looking: Timer | None = None
         self._before = look
         self._borders = Borders(self, "#left", "TaskShells", (look.left, look.shells))
@@ -127,6 +128,11 @@ class MainScreen(TaskScreen):
             above.refresh_views()
 
     @property
+    def up_to_date(self) -> bool:
+        """Whether all that is known is shown."""
+        return all(pane.up_to_date for pane in self.query(RunPane))
+
+    @property
     def look(self) -> TaskLook:
         """How the task is looked at."""
         case = self.query_one(CaseList).selected or self._to_select
@@ -149,7 +155,10 @@ class MainScreen(TaskScreen):
             self._looking.stop()
         self._looking = self.set_timer(_LOOK_SECONDS, self._look)
         self._show_run()
-        self.refresh_bindings()
+        if bool(self.case) != self._had_case:
+            # The footer is made anew for this, which takes long.
+            self._had_case = bool(self.case)
+            self.refresh_bindings()
 
     def _look(self) -> None:
         if case := self.case:
@@ -284,6 +293,8 @@ class MainScreen(TaskScreen):
     @on(TaskShells.Left)
     def _shells_left(self) -> None:
         self.action_focus_pane("cases")
+        # What was selected while there was no room for the list.
+        self.call_after_refresh(self.query_one(Cases).scroll_to_highlight)
 
     @on(TaskShells.EditWanted)
     def _edit_wanted(self, event: TaskShells.EditWanted) -> None:

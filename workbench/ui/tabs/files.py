@@ -1,4 +1,4 @@
-"""The files that a trial left on the host: its artifacts first, then everything, each shown on demand."""
+"""What a run changed in its file system, its artifacts, and all that its trial left on the host."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from workbench.ui.figures import memory
 from workbench.ui.highlighting import LARGEST, highlighted
 from workbench.ui.lines import FileLines, Lines, LiveLines
 from workbench.ui.slices import in_slices
+from workbench.ui.tabs.change_rows import NOTHING, Changed, ChangeRow, find_changes, row_line, row_text
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.trial_files import Artifact, TrialFile
 from workbench.ui.visible import one_line
@@ -32,12 +33,13 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class _Found:
+    changed: Changed = NOTHING
     artifacts: tuple[Artifact, ...] = ()
     files: tuple[TrialFile, ...] = ()
 
     @property
-    def rows(self) -> tuple[Artifact | TrialFile, ...]:
-        return (*self.artifacts, *self.files)
+    def rows(self) -> tuple[ChangeRow | Artifact | TrialFile, ...]:
+        return (*self.changed.rows, *self.artifacts, *self.files)
 
 
 class FilesTab(RunTab):
@@ -69,7 +71,8 @@ class FilesTab(RunTab):
         found = _Found()
         if run and run.trial_dir:
             trial = Path(run.trial_dir)
-            found = _Found(tuple(trial_files.artifacts(trial)), tuple(trial_files.files(trial)))
+            changed, artifacts = find_changes(trial), tuple(trial_files.artifacts(trial))
+            found = _Found(changed, artifacts, tuple(trial_files.files(trial)))
         self.app.call_from_thread(self._put, run, found)
 
     def _put(self, run: Run | None, found: _Found) -> None:
@@ -79,6 +82,8 @@ class FilesTab(RunTab):
             return
         self._found, self._trial = found, Path(run.trial_dir) if run else Path()
         where = one_line(run.trial_dir) if run and run.trial_dir else "no trial directory yet"
+        if found.changed.summary:
+            where = f"{found.changed.summary} · {where}"
         if len(found.files) >= trial_files.FILES_LIMIT:
             where += f" · the first {trial_files.FILES_LIMIT:,} files"
         self.query_one(".summary", Static).update(Content.styled(where, words.MUTED))
@@ -88,6 +93,8 @@ class FilesTab(RunTab):
 
     def _line(self, index: int) -> Content:
         row = self._found.rows[index]
+        if isinstance(row, ChangeRow):
+            return row_line(row)
         if isinstance(row, Artifact):
             mark = _STATUS.get(row.status, words.Mark("?", one_line(row.status), words.WARN))
             return Content.assemble(
@@ -112,9 +119,14 @@ class FilesTab(RunTab):
         self.query_one(LogPane).log_view.focus()
 
     @work(exclusive=True, group="preview")
-    async def _preview(self, row: Artifact | TrialFile) -> None:
+    async def _preview(self, row: ChangeRow | Artifact | TrialFile) -> None:
         pane = self.query_one(LogPane)
         self._close()
+        if isinstance(row, ChangeRow):
+            difference = LiveLines()
+            difference.append(highlighted(row_text(row), "it.diff"))
+            pane.show(difference, silence=Content())
+            return
         if isinstance(row, Artifact):
             told = f"{one_line(row.source)} → {one_line(row.destination)}: {one_line(row.status)}"
             pane.show(None, silence=Content(told))

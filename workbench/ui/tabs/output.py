@@ -18,6 +18,9 @@ from workbench.ui.trial_files import output_file
 from workbench.ui.widgets.log_pane import LogPane
 from workbench.ui.widgets.log_view import LogView
 
+_KEPT = 4
+"""Runs whose lines are kept, so that going back to one of them takes no time."""
+
 
 class OutputTab(RunTab):
     """Output of one source."""
@@ -26,6 +29,7 @@ class OutputTab(RunTab):
         super().__init__()
         self._source = source
         self._output: RunOutput | None = None
+        self._kept: list[RunOutput] = []
         self._file: FileLines | None = None
 
     def compose(self) -> ComposeResult:
@@ -49,7 +53,7 @@ class OutputTab(RunTab):
         pane.log_view.home = Path(shown.task.path)
         if self._output is None or self._output.run is not run:
             self._forget()
-            self._output = RunOutput(run, self._source) if run else None
+            self._output = self._taken(run) if run else None
         if run is None or self._output is None:
             pane.show(None, silence=_silence(self._source, run))
             return
@@ -63,6 +67,12 @@ class OutputTab(RunTab):
         )
         if self._output.seen != before:
             pane.log_view.grown()
+
+    def _taken(self, run: Run) -> RunOutput:
+        """What was taken of a run's output, kept for the runs looked at last."""
+        output = next((kept for kept in self._kept if kept.run is run), None) or RunOutput(run, self._source)
+        self._kept = [*[kept for kept in self._kept if kept is not output][1 - _KEPT :], output]
+        return output
 
     def _show_rest(self, shown: Shown) -> None:
         if self.is_attached and self._output and self._output.run is shown.run:

@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.drawing import put
 from workbench.ui.images import failure_words
 from workbench.ui.origin import DIFFERED, differed_words
 from workbench.ui.visible import visible
@@ -24,7 +25,7 @@ class Banner(Static):
         """
         content = _content(session, task, lost)
         self.set_class(content is not None, "-shown")
-        self.update(content or "")
+        put(self, content or Content())
 
 
 def _content(session: Session, task: TaskView, lost: str) -> Content | None:

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 from workbench.session import CaseView, Run, TaskView
 from workbench.trials.outcome import PhaseName
 from workbench.ui import words
+from workbench.ui.drawing import put
 from workbench.ui.origin import DIFFERED, SLOWER, origins, slower_words
 from workbench.ui.progress import expected_seconds, seconds_left
 from workbench.ui.visible import one_line
@@ -112,7 +113,7 @@ class CaseList(Vertical):
         self._view, self._now, self._marked = task, now, marked
         views = list(task.cases.values()) if task else []
         self.set_class(not views, "-empty")
-        self.query_one("#case-hint", Static).update(hint)
+        put(self.query_one("#case-hint", Static), hint)
         rows = self.query_one(Cases)
         names = [view.case.name for view in views]
         longest = max((Content(one_line(name)).cell_length for name in names), default=0)
@@ -192,7 +193,7 @@ def _key(view: CaseView, notes: tuple[words.Mark, ...], scale: float, now: float
         run and (run.id, run.state, len(run.phases)),
         run and id(run.outcome),
         scale,
-        int(now * 10) if running else 0,
+        int(now * 4) if running else 0,
     )
 
 

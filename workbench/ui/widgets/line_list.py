@@ -58,7 +58,7 @@ class LineList(ScrollView, can_focus=True):
         """
         self._count, self._line = count, line
         self.virtual_size = Size(0, count)
-        self.set_reactive(LineList.cursor, 0)
+        self.set_reactive(LineList.cursor, -1)  # so that the first item is told of too
         self.cursor = cursor
         self._to_cursor()
         self.refresh()

@@ -8,6 +8,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from workbench.ui.drawing import put
 from workbench.ui.lines import Lines
 from workbench.ui.widgets.log_view import LogView
 
@@ -60,7 +61,7 @@ class LogPane(Vertical):
             view.show(lines)
         self.set_class(not lines, "-silent")
         if not lines:
-            self.query_one(Static).update(silence)
+            put(self.query_one(Static), silence)
 
     def on_log_view_search_asked(self, event: LogView.SearchAsked) -> None:
         """Open the line to search by."""

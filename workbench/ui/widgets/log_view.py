@@ -17,6 +17,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.timer import Timer
 
 from workbench.ui.ansi import PLAIN, Palette, Pen, pen_after, pieces, shown, uncolored
 from workbench.ui.commands import OUTPUT
@@ -27,6 +28,9 @@ from workbench.ui.rows import Rows
 from workbench.ui.slices import in_slices
 from workbench.ui.strips import restyle
 from workbench.ui.theme_files import palette
+
+_SCROLLBAR_SECONDS = 0.2
+"""How long a scrollbar may lag behind lines that come."""
 
 
 class LogView(ScrollView, can_focus=True):
@@ -44,8 +48,12 @@ class LogView(ScrollView, can_focus=True):
     raw: var[bool] = var(False, init=False)
     """Show colour sequences instead of colours."""
 
+    @dataclass
     class StateChanged(Message):
         """What `state` says is something else now."""
+
+        asked: bool
+        """Whether the user did that, rather than lines that came."""
 
     @dataclass
     class PlaceWanted(Message):
@@ -79,6 +87,7 @@ class LogView(ScrollView, can_focus=True):
         self._dropped = 0
         self._width = 0
         self._placing = False
+        self._scrollbar_due: Timer | None = None
         self._strips: LRUCache[int, list[Strip]] = LRUCache(512)
         self._pens: LRUCache[int, list[Pen]] = LRUCache(32)
         """The pen at the start of each line of a block that was looked at, and at its end."""
@@ -123,7 +132,9 @@ class LogView(ScrollView, can_focus=True):
             return
         # The line that was last may have grown, and so may its colour for the lines after it.
         self._strips.discard(self._known - 1)
-        self._pens.discard(self._lines.blocks - 1)
+        last = self._lines.blocks - 1
+        if last in self._pens:
+            del self._pens[last][max(1, self._known - self._lines.start(last)) :]
         self._known = len(self._lines)
         self._rows.grown()
         if self._search:
@@ -161,9 +172,23 @@ class LogView(ScrollView, can_focus=True):
     def _spread(self, line: int | None) -> None:
         """Give the scrollbars what there is, and stay where the user looks."""
         top = self.scroll_offset.y if line is None else self._rows.first(min(line, max(0, self._known - 1)))
-        self.virtual_size = Size(0 if self.wrap else self._width, len(self._rows))
+        self._make_room(Size(0 if self.wrap else self._width, len(self._rows)))
         self._place(self.max_scroll_y if self.follow else top)
-        self._changed()
+        self._changed(asked=False)
+
+    def _make_room(self, size: Size) -> None:
+        """Scroll over so much. More lines are no reason to lay the screen out anew: there is a scrollbar."""
+        if size.width != self.virtual_size.width:
+            self.virtual_size = size
+        elif size != self.virtual_size:
+            self.set_reactive(LogView.virtual_size, size)
+            if self._scrollbar_due is None:
+                self._scrollbar_due = self.set_timer(_SCROLLBAR_SECONDS, self._show_scrollbar)
+
+    def _show_scrollbar(self) -> None:
+        self._scrollbar_due = None
+        self._scroll_update(self.virtual_size)
+        self.vertical_scrollbar.position = self.scroll_y
 
     def _place(self, y: int) -> None:
         self._placing = True
@@ -171,9 +196,9 @@ class LogView(ScrollView, can_focus=True):
         self.scroll_to(y=max(0, y), animate=False, force=True)
         self._placing = False
 
-    def _changed(self) -> None:
+    def _changed(self, *, asked: bool = True) -> None:
         self.refresh()
-        self.post_message(self.StateChanged())
+        self.post_message(self.StateChanged(asked))
 
     def on_resize(self) -> None:
         """Wrap for another width."""
@@ -187,10 +212,18 @@ class LogView(ScrollView, can_focus=True):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Following stops where the user scrolls away from the end, and begins again there."""
+        if self._placing and self.follow:
+            self.refresh()
+            return
         super().watch_scroll_y(old_value, new_value)
         if not self._placing and self.is_mounted:
             self.follow = new_value >= self.max_scroll_y
             self._changed()
+
+    def watch_mouse_hover(self) -> None:
+        """Draw so that text can be selected, while the mouse is here."""
+        self._strips.clear()
+        self.refresh()
 
     def watch_raw(self) -> None:
         """Show it the other way."""
@@ -274,9 +307,14 @@ class LogView(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Open the place that was clicked on."""
-        _, offset = self.screen.get_widget_and_offset_at(event.screen_x, event.screen_y)
-        if offset and offset.y < len(self._lines):
-            self._open_place(offset.y, offset.x)
+        offset = event.get_content_offset(self)
+        if offset is None or (row := self.scroll_offset.y + offset.y) >= len(self._rows):
+            return
+        line, part = self._rows.at(row)
+        parts = self._parts(line)
+        before = sum(len(strip.text) for strip in parts[:part])
+        here = parts[part].crop(0, self.scroll_offset.x + offset.x).text if part < len(parts) else ""
+        self._open_place(line, before + len(here))
 
     def _open_place(self, line: int, column: int | None = None) -> bool:
         """Open a place that a line names, whichever or the one at a column."""
@@ -336,7 +374,7 @@ class LogView(ScrollView, can_focus=True):
         """One row of the screen."""
         left, top = self.scroll_offset
         width = self.scrollable_content_region.width
-        style = self.rich_style
+        style = self.visual_style.rich_style
         if top + y >= len(self._rows):
             return Strip.blank(width, style)
         line, part = self._rows.at(top + y)
@@ -348,10 +386,15 @@ class LogView(ScrollView, can_focus=True):
         """The rows of a line."""
         if (parts := self._strips.get(line)) is None:
             strip = self._marked(line, self._strip(line))
-            cuts = self._rows.cuts(strip.text)
-            divided = strip.divide(cuts[1:]) or [strip]
-            starts = [len(strip.crop(0, cut).text) for cut in cuts]
-            parts = [part.apply_offsets(start, line) for part, start in zip(divided, starts, strict=False)]
+            text = strip.text
+            parts, starts = [strip], [0]
+            if self.wrap and (not text.isascii() or len(text) > self._rows.width):
+                cuts = self._rows.cuts(text)
+                parts = [*strip.divide(cuts[1:])] or parts
+                starts = [len(strip.crop(0, cut).text) for cut in cuts]
+            if self.mouse_hover:
+                # What a selection begins from. It makes every style another one, so it waits for the mouse.
+                parts = [part.apply_offsets(start, line) for part, start in zip(parts, starts, strict=False)]
             self._strips[line] = parts
             if not self.wrap and strip.cell_length > self._width:
                 self._width = strip.cell_length
@@ -390,13 +433,15 @@ class LogView(ScrollView, can_focus=True):
     def _block_pens(self, block: int) -> list[Pen]:
         if (pens := self._pens.get(block)) is None:
             # Blocks far from the start would need all those before; one before is a fair guess.
-            pen = self._pens[block - 1][-1] if block - 1 in self._pens else PLAIN
-            pens = [pen]
-            for line in self._lines.block(block):
-                pen = pen_after(line, pen, self._palette)
-                pens.append(pen)
-            self._pens[block] = pens
+            before = self._block_end(block - 1) if block - 1 in self._pens else PLAIN
+            pens = self._pens[block] = [before]
+        lines = self._lines.block(block)
+        while len(pens) <= len(lines):
+            pens.append(pen_after(lines[len(pens) - 1], pens[-1], self._palette))
         return pens
+
+    def _block_end(self, block: int) -> Pen:
+        return self._block_pens(block)[-1]
 
     @property
     def _palette(self) -> Palette:

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from workbench.ui.commands import TEXT
+from workbench.ui.drawing import put
 
 
 class TextView(VerticalScroll):
@@ -22,7 +23,7 @@ class TextView(VerticalScroll):
 
     def put(self, content: Content) -> None:
         """Show this and nothing else."""
-        self.query_one(Static).update(content)
+        put(self.query_one(Static), content)
 
     @property
     def room(self) -> int:
