@@ -8,9 +8,8 @@ from textual import on
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from workbench import wishes
+from workbench import settings, wishes
 from workbench.recording.player import Player
-from workbench.ui import theme_files
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.commands import APP, Command, Offer
 from workbench.ui.messages import Ended, Wished
@@ -81,8 +80,8 @@ class PlayApp(WorkbenchApp):
     OFFER = Offer(APP.title, (*PLAYER.commands, *APP.commands))
     BINDINGS = PLAYER.bindings()
 
-    def __init__(self, player: Player, task: Path, *, theme: str = theme_files.DEFAULT) -> None:
-        super().__init__(player, task, theme=theme, clock=player.clock)
+    def __init__(self, player: Player, task: Path) -> None:
+        super().__init__(player, task, settings=settings.load(), clock=player.clock)
         self.player = player
 
     def _open(self) -> None:
