@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widgets import Static, TabbedContent
 
 from workbench.machines.machine import HostCommand
+from workbench.ui.drawing import put
 from workbench.ui.terminal.emulator import EmulatorMissingError
 from workbench.ui.terminal.keys import SHELLS
 from workbench.ui.terminal.load import load_emulator
@@ -108,7 +109,7 @@ class ShellPane(Vertical):
 
     def say(self, text: str) -> None:
         """What to read where no shell is open: that a machine boots, or which key opens one."""
-        self.query_one(".hint", Static).update(Content(text))
+        put(self.query_one(".hint", Static), Content(text))
 
     async def open(
         self, key: str, title: str, program: HostCommand | Transport, *, focus: bool = False
