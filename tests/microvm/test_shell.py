@@ -81,6 +81,7 @@ async def test_a_shell_has_a_prompt_takes_keys_follows_the_window_and_ends_with_
 
 async def test_a_shell_of_another_user_can_be_interrupted_too(machine: SmolMachine) -> None:
     async with Shell.on(machine.shell(user="nobody")) as (shell, pty):
+        await shell.until(r"\$ ")
         pty.write(b"id -un; tty; sleep 600\r")
         await shell.until(r"nobody\r\n/dev/pts/\d+\r\n")
         pty.write(b"\x03")

@@ -57,7 +57,7 @@ async def test_what_an_agent_left_is_verified_again_on_a_branch(
         again = await run(name, kept=kept[0])
         assert (again.kind, again.reward, again.whole) == ("passed", 1.0, False)
     await kept[0].state.delete()
-    assert set(session.names()) - set(before) <= {info.key for info in session.states.kept()}
+    assert len(set(session.names()) - set(before)) <= 1  # the image's state
 
 
 async def test_harbors_own_environment_gives_the_same(task: LoadedTask, tmp_path: Path) -> None:
