@@ -10,6 +10,7 @@ import pytest
 from harbor.models.trial.config import AgentConfig
 
 from tests.trials.conftest import REWARD, Trials
+from workbench.trials.bubblewrap import current_session
 from workbench.trials.outcome import Outcome
 from workbench.trials.run import run_trial
 from workbench.trials.script_agent import IMPORT_PATH
@@ -43,21 +44,21 @@ async def test_phases_come_in_order_and_cover_the_run(trials: Trials) -> None:
 
 
 async def test_both_scripts_output_comes_while_they_run(trials: Trials) -> None:
-    trials.write(
-        "solution/solve.sh", "#!/bin/bash\necho solving\nuntil [ -e /app/go ]; do sleep 0.05; done\n"
-    )
-    trials.write("tests/test.sh", f"#!/bin/bash\necho early\nsleep 0.3\necho late\necho 1 > {REWARD}\n")
-    running = asyncio.create_task(trials.run())
-    await trials.heard.until(lambda: "solving" in trials.heard.text("agent"))
-    assert not running.done()
-    running.cancel()
-    assert (await running).kind == "cancelled"
-    trials.write("solution/solve.sh", "#!/bin/bash\n")
-    running = asyncio.create_task(trials.run())
-    await trials.heard.until(lambda: "early" in trials.heard.text("verifier"))
-    assert "late" not in trials.heard.text("verifier")
-    assert (await running).kind == "passed"
-    assert trials.heard.text("verifier") == "early\nlate\n"
+    waiting = "#!/bin/bash\necho early\nuntil [ -e /app/go ]; do sleep 0.05; done\necho late\n"
+    for source, file, more in (
+        ("agent", "solution/solve.sh", "touch /app/done\n"),
+        ("verifier", "tests/test.sh", f"echo 1 > {REWARD}\n"),
+    ):
+        text = (trials.task / file).read_text()
+        trials.write(file, waiting + more)
+        running = asyncio.create_task(trials.run())
+        await trials.heard.until(lambda source=source: "early" in trials.heard.text(source))  # type: ignore[misc]
+        assert "late" not in trials.heard.text(source)  # type: ignore[arg-type]
+        [machine] = [m for m in current_session()._machines.values() if m.alive]
+        await machine.exec("touch /app/go")
+        assert (await running).kind == "passed"
+        assert trials.heard.text(source).endswith("early\nlate\n")  # type: ignore[arg-type]
+        trials.write(file, text)
 
 
 async def test_what_came_live_is_the_very_output_to_the_last_byte(trials: Trials) -> None:
@@ -222,8 +223,6 @@ async def test_a_machine_that_is_killed_under_a_run_is_an_outcome_of_its_own(tri
     request = trials.request()
     running = asyncio.create_task(run_trial(request, trials.heard))
     await trials.heard.until(lambda: "solving" in trials.heard.text("agent"))
-    from workbench.trials.bubblewrap import current_session
-
     for machine in list(current_session()._machines.values()):
         machine._running.kill()
     killed = await running
