@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.ui.driving import opened
-from tests.ui.streams import holding
+from tests.ui.streams import Stream, failed, holding, passed
+from tests.ui.test_compare import compared
 from tests.ui.test_tabs import show
 from tests.ui.trials import at, trial
 from workbench.trials.file_changes import Changes, FileChange, write_changes
@@ -52,3 +53,16 @@ async def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     write_changes(Changes(notes=("the files could not be listed",)), tmp_path)
     async with opened(at(holding(), "oracle-1", tmp_path)) as driven:
         assert "the files could not be listed" in await show(driven, "files")
+
+
+async def test_what_two_runs_changed_is_compared(tmp_path: Path) -> None:
+    stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
+    for run, line in (("oracle-1", "right"), ("nop-1", "wrong")):
+        diff = f"--- /dev/null\n+++ /app/it\n@@ -0,0 +1,2 @@\n+same\n+{line}\n"
+        change = FileChange(path="/app/it", change="added", kind="file", what="text", size=11, diff=diff)
+        write_changes(Changes(files=(change,)), tmp_path / run)
+        at(stream, run, tmp_path / run)
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 5)
+        assert "≠     +wrong" in driven.text
+        assert "≠     +same" not in driven.text

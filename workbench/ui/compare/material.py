@@ -10,6 +10,7 @@ from workbench.session import Run
 from workbench.ui import atif, trial_files
 from workbench.ui.figures import memory
 from workbench.ui.lines import breaks, shorten
+from workbench.ui.tabs.change_rows import find_changes, row_lines
 
 type Matter = Literal["verifier", "agent", "trajectory", "files"]
 
@@ -64,5 +65,6 @@ def _files(run: Run) -> list[str]:
         f"artifact {artifact.source}  {'missing' if artifact.status == 'failed' else artifact.status}"
         for artifact in trial_files.artifacts(trial)
     ]
+    changed = [line for row in find_changes(trial).rows for line in row_lines(row)]
     files = [f"{file.path}  {memory(file.size)}" for file in trial_files.files(trial)]
-    return kept + files
+    return changed + kept + files

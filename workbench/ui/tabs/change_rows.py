@@ -71,6 +71,13 @@ def row_line(row: ChangeRow) -> Content:
     )
 
 
+def row_lines(row: ChangeRow) -> list[str]:
+    """The row and the lines of its difference, to be compared with another run's."""
+    step = f"{row.step}: " if row.step else ""
+    difference = row.file.diff.splitlines()[2:]
+    return [f"{step}{row.file.change} {row.file.path}", *(f"    {line}" for line in difference)]
+
+
 def row_text(row: ChangeRow) -> str:
     """The row in words, then its difference."""
     file = row.file
