@@ -8,9 +8,9 @@ from typing import Literal
 from workbench.events import OutputSource
 from workbench.session import Run
 from workbench.ui import atif, trial_files
+from workbench.ui.change_rows import find_changes, row_lines
 from workbench.ui.figures import memory
 from workbench.ui.lines import breaks, shorten
-from workbench.ui.tabs.change_rows import find_changes, row_lines
 
 type Matter = Literal["verifier", "agent", "trajectory", "files"]
 

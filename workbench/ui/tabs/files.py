@@ -12,11 +12,11 @@ from textual.widgets import Static
 
 from workbench.session import Run
 from workbench.ui import trial_files, words
+from workbench.ui.change_rows import NOTHING, Changed, ChangeRow, find_changes, row_line, row_text
 from workbench.ui.figures import memory
 from workbench.ui.highlighting import LARGEST, highlighted
 from workbench.ui.lines import FileLines, Lines, LiveLines
 from workbench.ui.slices import in_slices
-from workbench.ui.tabs.change_rows import NOTHING, Changed, ChangeRow, find_changes, row_line, row_text
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.trial_files import Artifact, TrialFile
 from workbench.ui.visible import one_line
