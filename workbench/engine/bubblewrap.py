@@ -35,13 +35,13 @@ class BubblewrapProvider:
     async def start(self) -> None:
         try:
             session = self._session = BubblewrapSession(self._root)
+            self._host_tools = (await session.host_tools()).key
         except MachineError as error:
             raise NoProviderError(f"bubblewrap: {error}", error.hint) from None
         self.chosen = ProviderChosen(
             name=self.chosen.name, label=LABEL, why=self.chosen.why, limits=session.limits
         )
         self.image_prefix = session.as_owner
-        self._host_tools = (await session.host_tools()).key
         use_session(session)
         await asyncio.to_thread(session.sweep)
 

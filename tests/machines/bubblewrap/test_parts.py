@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from workbench.machines.bubblewrap import host
 from workbench.machines.bubblewrap.accounts import Account, UnknownUserError, find_account
 from workbench.machines.bubblewrap.base import session_layer
 from workbench.machines.bubblewrap.hints import hint_for
@@ -127,3 +129,22 @@ def test_changes_are_kept_in_memory_where_the_disk_cannot_hold_them(tmp_path: Pa
     assert own.stat().st_mode & 0o777 == 0o700
     assert fit_root(Path("/proc/none"), memory=Path("/proc")) == Path("/proc/none")
     own.rmdir()
+
+
+def test_a_file_that_is_replaced_while_the_host_is_copied_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, scandir = tmp_path / "etc", os.scandir
+    source.mkdir()
+    for name in ("passwd", "passwd.lock"):
+        (source / name).write_text(name)
+
+    def listed(path: Path) -> list[os.DirEntry[str]]:
+        with scandir(path) as entries:
+            found = list(entries)
+        (source / "passwd.lock").unlink()
+        return found
+
+    monkeypatch.setattr(os, "scandir", listed)
+    host._copy_readable(source, tmp_path / "copy")
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["passwd"]

@@ -108,9 +108,9 @@ def _copy_readable(source: Path, target: Path) -> None:
     for entry in os.scandir(source):
         if entry.name in _PRIVATE:
             continue
-        mode = entry.stat(follow_symlinks=False).st_mode
         copy = target / entry.name
         try:
+            mode = entry.stat(follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 copy.symlink_to(os.readlink(entry.path))
             elif stat.S_ISDIR(mode) and mode & 0o005 == 0o005:
@@ -118,7 +118,8 @@ def _copy_readable(source: Path, target: Path) -> None:
             elif stat.S_ISREG(mode) and mode & 0o004:
                 shutil.copyfile(entry.path, copy)
                 copy.chmod(mode & 0o777)
-        except PermissionError:  # an access list says otherwise than the mode
+        except (PermissionError, FileNotFoundError):
+            # An access list says otherwise than the mode, or a program replaced it just now.
             continue
 
 
