@@ -298,6 +298,8 @@ class MachineCost(msgspec.Struct, frozen=True):
     memory_bytes: int
     cpu_seconds: float = 0.0
     processes: int = 0
+    run: str = ""
+    """The run whose trial is on it; empty for a shell's machine and for a state."""
 
 
 class CostsMeasured(_Event, frozen=True, kw_only=True, tag="costs-measured"):

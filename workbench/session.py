@@ -66,6 +66,8 @@ class Run:
     """It ran before this engine began; a receipt tells of it."""
     expected: tuple[ev.Expected, ...] = ()
     slower: tuple[Slower, ...] = ()
+    memory_bytes: int = 0
+    """Of its machine, when that was last measured."""
 
     @property
     def phase(self) -> Phase | None:
@@ -218,6 +220,9 @@ class Session:
                 self.notices.append(event)
             case ev.CostsMeasured():
                 self.costs = event
+                for cost in event.machines:
+                    if run := self.runs.get(cost.run):
+                        run.memory_bytes = cost.memory_bytes
             case ev.RunQueued():
                 self._queue(event)
             case ev.RunRecalled():

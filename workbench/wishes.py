@@ -39,6 +39,14 @@ class Replay(_Wish, frozen=True, kw_only=True, tag="replay"):
     """Names; empty for all."""
 
 
+class Repeat(_Wish, frozen=True, kw_only=True, tag="repeat"):
+    """Run one case several times as whole trials, beside what runs already."""
+
+    task: str
+    case: str
+    times: int
+
+
 class LookAt(_Wish, frozen=True, kw_only=True, tag="look-at"):
     """The face shows this case: its runs go before those of others."""
 
@@ -121,6 +129,7 @@ class Stop(_Wish, frozen=True, kw_only=True, tag="stop"):
 type Wish = (
     OpenTask
     | Replay
+    | Repeat
     | LookAt
     | TellReceipt
     | OpenShell

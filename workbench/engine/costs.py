@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable
 
 from workbench.engine.shells import Shells
@@ -17,17 +18,19 @@ async def measure(shells: Iterable[Shells], states: StateTree) -> CostsMeasured:
     titles = {name: title for each in shells for name, title in each.titles.items()}
     machines = []
     for environment, machine in living():
-        run = environment.session_id
-        name, stands_on = titles.get(run, (run, f"a run of {run.partition('__')[0]}"))
+        session = environment.session_id
+        # Harbor names them by the trial, which is named as the run.
+        run = "" if session in titles else re.sub("__(?:env|verifier__.*)$", "", session)
+        name, stands_on = titles.get(session, (run, f"a run of {run.partition('__')[0]}"))
         with contextlib.suppress(MachineError):
-            machines.append(await _cost(machine, name, stands_on))
+            machines.append(await _cost(machine, name, stands_on, run))
     kept = tuple(MachineCost(one.key, _holds(one.key), one.memory_bytes) for one in states.kept())
     return CostsMeasured(machines=tuple(machines), states=kept)
 
 
-async def _cost(machine: Machine, name: str, stands_on: str) -> MachineCost:
+async def _cost(machine: Machine, name: str, stands_on: str, run: str) -> MachineCost:
     usage = await machine.usage()
-    return MachineCost(name, stands_on, usage.memory_bytes, usage.cpu_seconds, usage.processes)
+    return MachineCost(name, stands_on, usage.memory_bytes, usage.cpu_seconds, usage.processes, run)
 
 
 def _holds(key: str) -> str:

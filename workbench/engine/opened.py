@@ -25,6 +25,8 @@ from workbench.task.problem import Problem
 from workbench.task.roles import affected, feeds
 from workbench.task.watch import watch
 
+REPEATS = 200
+"""The most trials that one wish gets; faces keep no more ended runs of a task."""
 LOOK_SECONDS = 0.3
 """After a save, before its files are looked through for faults: its verdict comes first."""
 
@@ -111,6 +113,18 @@ class OpenedTask:
                 self.runs.end(name)
                 self.runs.queue(known[name], why)
             self.runs.settle()
+
+    async def repeat(self, name: str, times: int) -> None:
+        """Queue so many whole trials of one case; what runs of it goes on."""
+        async with self._lock:
+            if self._now is None:
+                self._notice("the task cannot be run; see its problems")
+            elif name not in self.runs.known:
+                self._no_case(name)
+            else:
+                for number in range(1, min(times, REPEATS) + 1):
+                    self.runs.queue(self.runs.known[name], f"repeated, {number} of {times}")
+                self.runs.settle()
 
     async def open_shell(self, shell: str, on: str) -> None:
         """Make a machine for a shell, once the task has been read and there is an image to boot."""

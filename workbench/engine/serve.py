@@ -30,7 +30,7 @@ from workbench.machines.states import StateTree
 STOP_DEADLINE = 1.5
 """Seconds for runs to tidy up before their machines are deleted under them."""
 
-MEASURE_SECONDS = 2.0
+MEASURE_SECONDS = 1.0
 """Between two looks at what machines cost."""
 
 _log = logging.getLogger(__name__)
@@ -174,6 +174,8 @@ class _Engine:
                 await task.tell_receipt()
             case ws.Replay():
                 await task.replay(wish.cases, "asked for")
+            case ws.Repeat():
+                await task.repeat(wish.case, wish.times)
             case ws.LookAt():
                 task.runs.look_at(wish.case)
             case ws.Cancel():
