@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.commands import kept, recordings
+from workbench.commands import kept, recordings, settings
 from workbench.options import agents, need_a_terminal, record, running_engine, watching_engine
 from workbench.pipes import ending_quietly
 
@@ -75,6 +75,10 @@ def commands() -> None:
 @click.argument("task_dir", metavar="DIRECTORY", type=click.Path(path_type=Path))
 @click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
 @click.option("--no-shell", is_flag=True, help="Open no shell on the task's image at the start.")
+@click.option("--plain", is_flag=True, help="Lines of text and no drawing, such as for a screen reader.")
+@click.option(
+    "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings that go before all others."
+)
 @agents
 @record
 @watching_engine
@@ -82,6 +86,8 @@ def open_(
     task_dir: Path,
     paused: bool,
     no_shell: bool,
+    plain: bool,
+    config: Path | None,
     agents: tuple[AgentSpec, ...],
     record: Path | None,
     engine: EngineOptions,
@@ -96,15 +102,24 @@ def open_(
 
     if not task_dir.is_dir():
         raise click.UsageError(f"{task_dir}: there is no such directory; a task is a directory with a {MARK}")
-    need_a_terminal(f"use `workbench check {task_dir}`")
-    from workbench.ui.app import run
-
+    if config is not None and not config.is_file():
+        raise click.UsageError(f"{config}: there is no such settings file")
     path = task_dir.resolve()
     elsewhere = has_trials(path)
     link = EngineLink(engine.showing(path) if elsewhere else engine)
+    source = _recorded(link, record) if record else link
+    if plain:
+        from workbench.ui import plain as lines
+
+        lines.run(source, path, paused=paused or elsewhere)
+        return
+    need_a_terminal(f"use `workbench check {task_dir}`, or --plain")
+    from workbench.ui.app import run
+
     run(
-        _recorded(link, record) if record else link,
+        source,
         path,
+        config=config,
         paused=paused or elsewhere,
         agents=agents,
         shell=not (no_shell or elsewhere),
@@ -198,7 +213,7 @@ def samples(name: str | None, directory: Path | None) -> None:
     click.echo(target)
 
 
-for command in (recordings.play, recordings.export, kept.receipt, kept.runs, kept.images):
+for command in (recordings.play, recordings.export, kept.receipt, kept.runs, kept.images, settings.config):
     commands.add_command(command)
 
 

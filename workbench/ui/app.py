@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -142,6 +143,10 @@ class WorkbenchApp(BaseApp):
         if self.settings.keys:
             from workbench.ui import keymap
 
+            known = keymap.all_commands()
+            faults += [
+                f"unknown command `{name}` in [keys]" for name in self.settings.keys if name not in known
+            ]
             faults += keymap.faults(self.settings.keys)
         self.tell_faults("Settings left out", faults)
 
@@ -276,4 +281,10 @@ def run(
         config: Settings that go before the task's and the user's.
     """
     loaded = settings.load(task, config)
-    WorkbenchApp(source, task, paused=paused, agents=agents, shell=shell, settings=loaded).run()
+    app = WorkbenchApp(source, task, paused=paused, agents=agents, shell=shell, settings=loaded)
+    app.run()
+    if app.failure:
+        from workbench.ui import crash
+
+        crash.tell(app.failure, visible(str(task)))
+        sys.exit(3)

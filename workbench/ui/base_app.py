@@ -51,6 +51,11 @@ class BaseApp(App[None]):
         self._dress(theme or theme_files.DEFAULT)
         self.set_keymap(settings.keys)
 
+    @property
+    def failure(self) -> Exception | None:
+        """What brought the screen down, None when nothing did."""
+        return self._exception
+
     def now(self) -> float:
         """Unix seconds."""
         raise NotImplementedError
@@ -91,6 +96,11 @@ class BaseApp(App[None]):
         """Ask the terminal for a desktop notice (OSC 9, which others leave alone)."""
         if self._driver and os.environ.get("TERM", "") not in ("linux", "dumb"):
             self._driver.write(f"\x1b]9;{visible(text)}\x07")
+
+    def _fatal_error(self) -> None:
+        """Leave without Textual's traceback, which says nothing to a user; the report has it."""
+        self.bell()
+        self._close_messages_no_wait()
 
     def _dress(self, only: str = "") -> list[str]:
         """Offer the themes that are files, and no others: Textual's lack the colours of this screen."""

@@ -1,0 +1,120 @@
+"""The stream as lines of text, for those who do not look at a screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from tests.ui.streams import TASK, RecordedSource, Stream, broken, holding, passed
+from workbench import events as ev
+from workbench import wishes
+from workbench.ui.plain import HELP, PlainFace
+
+OPENING = wishes.OpenTask(task=TASK)
+
+
+async def told(source: RecordedSource, *asked: str) -> list[str]:
+    """What is said of a stream, and then in answer to lines that are typed."""
+    said: list[str] = []
+
+    async def typed() -> AsyncIterator[str]:
+        await _until(lambda: source.all_taken)
+        for line in asked:
+            yield line
+            await _until(lambda: source.all_taken)
+
+    await PlainFace(source, Path(TASK), said.append).show(OPENING, typed())
+    return said
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    for _ in range(10_000):
+        await asyncio.sleep(0)
+        if condition():
+            return
+    raise AssertionError("it never came to be")
+
+
+async def test_every_change_is_said_once_in_words() -> None:
+    said = await told(RecordedSource(holding().events))
+    assert said[1:6] == [
+        "machines: bubblewrap: namespaces, not a VM",
+        "task: demo/slugify",
+        "5 cases: oracle, nop, truncates-title, hard-coded, keeps-accents",
+        "watching",
+        "oracle: started",
+    ]
+    assert "oracle: passed, as it must: reward 1.0; 1.31 s" in said
+    assert "nop: failed, as it must: reward 0.0; 1.04 s" in said
+    assert said[-1] == "verdict: holds, 5 of 5: all 5 cases came out as they must"
+
+
+async def test_problems_tell_their_place_and_what_to_do() -> None:
+    said = await told(RecordedSource(broken().events))
+    assert "error: task.toml:12:1: unknown key `timout_sec`; did you mean `timeout_sec`?" in said
+    assert "oracle: failed, which it must not: solve.sh exited with 1; graded 0.0; 1.20 s" in said
+
+
+async def test_what_is_said_again_unchanged_is_not_repeated() -> None:
+    stream = Stream().engine().task().task()
+    said = await told(RecordedSource(stream.events))
+    assert said.count("task: demo/slugify") == 1
+
+
+async def test_what_is_typed_becomes_wishes() -> None:
+    source = RecordedSource(holding().queue("oracle", "oracle-2").start("oracle", "oracle-2").events)
+    await told(source, "r", "r nop", "f", "x oracle", "x", "p")
+    assert source.sent == [
+        OPENING,
+        wishes.Replay(task=TASK),
+        wishes.Replay(task=TASK, cases=("nop",)),
+        wishes.Replay(task=TASK, cases=()),
+        wishes.Cancel(task=TASK, run="oracle-2"),
+        wishes.Cancel(task=TASK),
+        wishes.SetWatching(task=TASK, watching=False),
+    ]
+
+
+async def test_output_tests_and_standing_are_read_on_request() -> None:
+    stream = Stream().engine().task().whole("oracle", passed(), "one\n\x1b[31mtwo\x1b[0m\n")
+    said = await told(RecordedSource(stream.events), "o oracle", "o nop", "t oracle", "l", "v")
+    assert said[-10:] == [
+        "one",
+        "␛[31mtwo␛[0m",
+        "it has printed nothing",
+        "no tests are named",
+        "oracle: passed, as it must: reward 1.0; 1.31 s",
+        "nop: not run",
+        "truncates-title: not run",
+        "hard-coded: not run",
+        "keeps-accents: not run",
+        "verdict: none yet",
+    ]
+
+
+async def test_what_is_not_understood_is_answered_by_what_is() -> None:
+    said = await told(RecordedSource(holding().events), "?", "o", "r nosuch")
+    assert said[-3:] == [HELP, HELP, "there is no case nosuch"]
+
+
+async def test_leaving_ends_the_engine() -> None:
+    source = RecordedSource(holding().events)
+    await told(source, "q", "r")
+    assert source.sent == [OPENING]
+    assert source.stopped
+
+
+async def test_a_dead_engine_is_said_and_another_one_started() -> None:
+    source = RecordedSource(holding().events)
+    source.feed(ev.EngineFailed(message="the engine was killed by SIGKILL"))
+    source.die(-9)
+    said = await told(source, "e")
+    assert "the engine cannot go on: the engine was killed by SIGKILL" in said
+    assert "the engine has ended; e starts another" in said
+    assert source.starts == 2
+
+
+async def test_an_engine_that_does_not_start_is_said() -> None:
+    said = await told(RecordedSource(fails="no space left"), "l")
+    assert "no engine: no space left" in said
