@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import chain
 
 from workbench.ui import commands
-from workbench.ui.commands import APP, COMPARE, MAIN, Command, Offer
+from workbench.ui.commands import APP, COMPARE, MAIN, PLAYER, Command, Offer
 
 OFFERS = [offer for offer in vars(commands).values() if isinstance(offer, Offer)]
 EVERYTHING: list[Command] = list(chain.from_iterable(offer.commands for offer in OFFERS))
@@ -33,8 +33,9 @@ def test_every_command_has_a_title_and_a_sentence() -> None:
 
 
 def test_only_function_keys_work_in_a_shell() -> None:
+    # A recording is played where there is no shell to type in.
     for command in EVERYTHING:
-        if command.priority:
+        if command.priority and command not in PLAYER.commands:
             assert all(key.startswith("f") and key[1:].isdigit() for key in command.keys.split(","))
 
 

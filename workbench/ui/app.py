@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,14 @@ _SEVERITIES: dict[ev.NoticeLevel, SeverityLevel] = {
 }
 
 
+@dataclass(frozen=True)
+class Demo:
+    """Many trials of one case, to begin with."""
+
+    case: str
+    times: int
+
+
 def _palette() -> type[Provider]:
     from workbench.ui.palette import CommandProvider
 
@@ -72,6 +81,7 @@ class WorkbenchApp(BaseApp):
         paused: bool = False,
         agents: tuple[AgentSpec, ...] = (),
         shell: bool = False,
+        demo: Demo | None = None,
         theme: str = "",
         settings: Loaded = _NO_SETTINGS,
         clock: Callable[[], float] = time.time,
@@ -82,6 +92,7 @@ class WorkbenchApp(BaseApp):
             paused: Replay and watch nothing until asked to.
             agents: Agents to try the task on.
             shell: Open a shell on the task's image at once.
+            demo: Begin with many trials of one case.
             theme: The name of the theme to begin with; empty for what is set or was chosen last.
             settings: What the user has set.
         """
@@ -93,6 +104,7 @@ class WorkbenchApp(BaseApp):
         self._look = look.tasks.get(str(task), remembered.TaskLook())
         self._main: MainScreen | None = None
         self._shell = shell
+        self._demo = demo
         self._source = source
         self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused, agents=agents)
         self._engine_lost = ""
@@ -135,6 +147,8 @@ class WorkbenchApp(BaseApp):
             self._opening.task, self.session, self.clock, shell=self._shell, look=self._look
         )
         self.push_screen(self._main)
+        if demo := self._demo:
+            self._main.show_trials(demo.case, demo.times)
         self.watch_theme_files()
         self._tell_settings()
 
@@ -157,6 +171,10 @@ class WorkbenchApp(BaseApp):
         try:
             await (self._source.restart() if again else self._source.start())
             await self._source.send(self._opening)
+            if self._demo and not again:
+                demo = self._demo
+                task = self._opening.task
+                await self._source.send(wishes.Repeat(task=task, case=demo.case, times=demo.times))
             async for batch in batches(self._source.events()):
                 self._undrawn += 1
                 self._taken.clear()
@@ -268,6 +286,7 @@ def run(
     paused: bool = False,
     agents: tuple[AgentSpec, ...] = (),
     shell: bool = True,
+    demo: Demo | None = None,
     config: Path | None = None,
 ) -> None:
     """Show a task until the user leaves.
@@ -278,10 +297,11 @@ def run(
         paused: Replay and watch nothing until asked to.
         agents: Agents to try the task on.
         shell: Open a shell on the task's image at once.
+        demo: Begin with many trials of one case.
         config: Settings that go before the task's and the user's.
     """
     loaded = settings.load(task, config)
-    app = WorkbenchApp(source, task, paused=paused, agents=agents, shell=shell, settings=loaded)
+    app = WorkbenchApp(source, task, paused=paused, agents=agents, shell=shell, demo=demo, settings=loaded)
     app.run()
     if app.failure:
         from workbench.ui import crash

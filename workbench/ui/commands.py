@@ -130,6 +130,13 @@ MAIN = Offer(
             "case.deciding", "d", "deciding", "Deciding case", "Go to the case that decides the verdict."
         ),
         Command(
+            "trials",
+            "D",
+            "trials",
+            "Live trials",
+            "Run the selected case many times, and see all its trials at once.",
+        ),
+        Command(
             "run.older", "comma,H", "older", "Older run", "Show the run of this case before the shown one."
         ),
         Command(
@@ -307,6 +314,34 @@ COMPARE = Offer(
     ),
 )
 
+BOARD = Offer(
+    "Trials",
+    (
+        Command("board.left", "left,h", "move(-1, 0)", "Left", "Select the trial to the left."),
+        Command("board.right", "right,l", "move(1, 0)", "Right", "Select the trial to the right."),
+        Command("board.up", "up,k", "move(0, -1)", "Up", "Select the trial above."),
+        Command("board.down", "down,j", "move(0, 1)", "Down", "Select the trial below."),
+        Command("board.choose", "enter", "choose", "Look", "Look at the selected trial.", True),
+    ),
+)
+
+GRID = Offer(
+    "Live trials",
+    (
+        Command("grid.repeat", "r", "repeat", "Repeat", "Run the case so many times more.", True),
+        Command("grid.cancel", "x,X", "cancel", "Cancel", "Cancel every trial that runs or waits.", True),
+        Command(
+            "grid.present",
+            "P",
+            "present",
+            "Present",
+            "Show fewer words in larger letters, to be read from afar, or all.",
+            True,
+        ),
+        Command("grid.close", "escape,D", "dismiss", "Back", "Go back to the task.", True),
+    ),
+)
+
 TEXT = Offer(
     "Text",
     (
@@ -314,5 +349,33 @@ TEXT = Offer(
         Command("text.up", "k", "scroll_up", "Up", "Scroll up by a line."),
         Command("text.top", "g", "scroll_home", "Top", "Go to the top."),
         Command("text.end", "G", "scroll_end", "End", "Go to the end."),
+    ),
+)
+
+PLAYER_STEP = 5
+"""Seconds that one key goes forth or back in a recording."""
+
+PLAYER = Offer(
+    "Player",
+    (
+        Command("play.pause", "space", "pause", "Pause", "Pause the recording, or play on.", priority=True),
+        Command(
+            "play.back",
+            "left",
+            f"skip(-{PLAYER_STEP})",
+            "Back",
+            f"Go back by {PLAYER_STEP} seconds.",
+            priority=True,
+        ),
+        Command(
+            "play.forth",
+            "right",
+            f"skip({PLAYER_STEP})",
+            "Forth",
+            f"Go on by {PLAYER_STEP} seconds.",
+            priority=True,
+        ),
+        Command("play.faster", "plus,equals_sign", "faster(1)", "Faster", "Play faster.", priority=True),
+        Command("play.slower", "minus", "faster(-1)", "Slower", "Play slower.", priority=True),
     ),
 )

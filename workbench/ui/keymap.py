@@ -10,7 +10,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from workbench.ui import commands
 from workbench.ui.commands import Command, Offer
 from workbench.ui.shells.keys import TASK_SHELLS
-from workbench.ui.terminal.keys import SHELLS
+from workbench.ui.terminal.keys import SHELLS, TERMINAL
 
 _NAMED = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
@@ -18,7 +18,11 @@ _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 
 def all_commands() -> dict[str, Command]:
     """Every command by its name."""
-    offers = [value for value in vars(commands).values() if isinstance(value, Offer)] + [SHELLS, TASK_SHELLS]
+    offers = [value for value in vars(commands).values() if isinstance(value, Offer)] + [
+        TERMINAL,
+        SHELLS,
+        TASK_SHELLS,
+    ]
     return {command.id: command for command in chain.from_iterable(offer.commands for offer in offers)}
 
 

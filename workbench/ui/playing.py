@@ -11,11 +11,9 @@ from textual.widgets import Input, Static
 from workbench import settings, wishes
 from workbench.recording.player import Player
 from workbench.ui.app import WorkbenchApp
-from workbench.ui.commands import APP, Command, Offer
+from workbench.ui.commands import APP, PLAYER, PLAYER_STEP, Offer
 from workbench.ui.messages import Ended, Wished
 
-STEP = 5
-"""Seconds that one key goes forth or back."""
 _REFRESH = 0.1
 _RUNNING = (
     wishes.Replay,
@@ -27,17 +25,6 @@ _RUNNING = (
     wishes.Draft,
 )
 """What only an engine can do, and a user asks for."""
-
-PLAYER = Offer(
-    "Player",
-    (
-        Command("play.pause", "space", "pause", "Pause", "Pause the recording, or play on.", priority=True),
-        Command("play.back", "left", f"skip(-{STEP})", "Back", f"Go back by {STEP} seconds.", priority=True),
-        Command("play.forth", "right", f"skip({STEP})", "Forth", f"Go on by {STEP} seconds.", priority=True),
-        Command("play.faster", "plus,equals_sign", "faster(1)", "Faster", "Play faster.", priority=True),
-        Command("play.slower", "minus", "faster(-1)", "Slower", "Play slower.", priority=True),
-    ),
-)
 
 
 class PlayBar(Static):
@@ -65,7 +52,7 @@ class PlayBar(Static):
             Content.assemble(
                 (f"{sign} {state}", "bold $accent"),
                 f" · a recording · {where} · {player.speed:g} times as fast{loop}",
-                (f"    space pause  ← → {STEP} s  + - speed", "$muted"),
+                (f"    space pause  ← → {PLAYER_STEP} s  + - speed", "$muted"),
             )
         )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from statistics import median
 
 from workbench.session import Run
 from workbench.ui import words
+from workbench.ui.ansi import uncolored
 from workbench.ui.visible import one_line
 
 _LINE_LOOKED_FOR = 4096
@@ -55,9 +55,8 @@ def trials(runs: Sequence[Run]) -> list[Trial]:
     """Trials in the order to show them: those that run, then those that ended, each by number; those that
     wait have no place yet."""
     numbered = [Trial(number, run) for number, run in enumerate(runs, 1)]
-    return [
-        trial for state in ("running", "ended") for trial in numbered if trial.run.state == state and not _dropped(trial.run)
-    ]
+    shown = [trial for trial in numbered if trial.run.state != "queued" and not _dropped(trial.run)]
+    return sorted(shown, key=lambda trial: (trial.run.state == "ended", trial.number))
 
 
 def tally(runs: Sequence[Run], now: float) -> Tally:
@@ -65,9 +64,7 @@ def tally(runs: Sequence[Run], now: float) -> Tally:
     shown = [run for run in runs if not _dropped(run)]
     ended = [run for run in shown if run.outcome]
     kinds = [run.outcome.kind for run in ended if run.outcome]
-    took = sorted(
-        words.elapsed(run, now) for run in ended if run.outcome and run.outcome.kind != "cancelled"
-    )
+    took = sorted(words.elapsed(run, now) for run in ended if run.outcome and run.outcome.kind != "cancelled")
     starts = [run.started_at for run in shown if run.started_at is not None]
     ends = [run.ended_at if run.ended_at is not None else now for run in shown if run.started_at is not None]
     running = [run for run in shown if run.state == "running"]
@@ -93,7 +90,7 @@ def last_line(run: Run) -> str:
         text = piece.text + text
         if "\n" in text.strip() or len(text) > _LINE_LOOKED_FOR:
             break
-    lines = text[-_LINE_LOOKED_FOR:].split("\n")
+    lines = uncolored(text[-_LINE_LOOKED_FOR:]).split("\n")
     return one_line(next((line for line in reversed(lines) if line.strip()), "").strip())
 
 

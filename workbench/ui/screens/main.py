@@ -173,7 +173,7 @@ class MainScreen(TaskScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Actions that make no sense now are shown dim."""
-        if action in ("run_case", "deciding", "older", "newer"):
+        if action in ("run_case", "deciding", "older", "newer", "trials"):
             return bool(self.is_mounted and self.case) or None
         return True
 
@@ -283,6 +283,26 @@ class MainScreen(TaskScreen):
         from workbench.ui.screens.images import ImagesScreen
 
         self.app.push_screen(ImagesScreen(self._session, self._path, self._clock))
+
+    def action_trials(self) -> None:
+        """Show the trials of the selected case, many at once."""
+        if case := self.case:
+            self.show_trials(case.case.name)
+
+    def show_trials(self, case: str, times: int | None = None) -> None:
+        """Show the trials of a case; with `times`, how many a key starts."""
+        from workbench.ui.screens.grid import TIMES, GridScreen
+
+        self.app.push_screen(
+            GridScreen(self._session, self._path, case, self._clock, self.look_at, times=times or TIMES)
+        )
+
+    def look_at(self, case: str, run: str) -> None:
+        """Select a run."""
+        self.select(case)
+        self._run = run
+        self.refresh_views()
+        self.action_focus_pane("run")
 
     def action_costs(self) -> None:
         """Show what machines and states cost."""
