@@ -126,6 +126,32 @@ def open_(
     )
 
 
+@commands.command()
+@click.argument("task_dir", type=click.Path(path_type=Path))
+@click.option("-k", "times", type=click.IntRange(1, 200), default=16, help="How many trials; by default 16.")
+@click.option("--case", metavar="NAME", default="oracle", help="Of which case; by default the oracle.")
+@click.option("--present", is_flag=True, help="Larger letters and fewer words, to be read from afar.")
+@record
+@running_engine
+def demo(
+    task_dir: Path, times: int, case: str, present: bool, record: Path | None, engine: EngineOptions
+) -> None:
+    """Run one case of a task many times, and show all its trials live.
+
+    Each is an ordinary trial: repeats that come out otherwise than others make the case flaky.
+    """
+    from workbench.link import EngineLink
+
+    if not task_dir.is_dir():
+        raise click.UsageError(f"{task_dir}: there is no such directory")
+    need_a_terminal(f"use `workbench check {task_dir}`")
+    from workbench.ui.app import Demo, run
+
+    link = EngineLink(engine)
+    source = _recorded(link, record) if record else link
+    run(source, task_dir.resolve(), paused=True, shell=False, demo=Demo(case, times, present))
+
+
 def _recorded(link: EngineLink, path: Path) -> EventSource:
     from workbench.recording.recorder import Recorded, Recorder, RecorderError
 

@@ -53,6 +53,8 @@ class Demo:
 
     case: str
     times: int
+    large: bool = False
+    """Larger letters and fewer words."""
 
 
 def _palette() -> type[Provider]:
@@ -148,7 +150,7 @@ class WorkbenchApp(BaseApp):
         )
         self.push_screen(self._main)
         if demo := self._demo:
-            self._main.show_trials(demo.case, demo.times)
+            self._main.show_trials(demo.case, demo.times, large=demo.large)
         self.watch_theme_files()
         self._tell_settings()
 

@@ -23,12 +23,17 @@ from workbench.ui.visible import one_line
 from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.trial_board import TrialBoard
 
+_BETWEEN = "   "
 TIMES = 16
 """How often a case is repeated at the press of a key."""
 
 
 class GridScreen(LiveScreen):
-    """The trials of one case."""
+    """The trials of one case.
+
+    Attributes:
+        presenting: Whether to show fewer words in larger letters.
+    """
 
     CSS_PATH = "grid.tcss"
     OFFER = GRID
@@ -42,8 +47,7 @@ class GridScreen(LiveScreen):
         clock: Callable[[], float],
         look_at: Callable[[str, str], None],
         *,
-        times: int = TIMES,
-        presenting: bool = False,
+        times: int,
     ) -> None:
         """
         Args:
@@ -51,7 +55,6 @@ class GridScreen(LiveScreen):
             clock: Tells Unix seconds.
             look_at: Called with the case and the run that the user wants to look at.
             times: How many more trials a key starts.
-            presenting: Begin with larger rows and fewer words.
         """
         super().__init__()
         self._session = session
@@ -60,7 +63,7 @@ class GridScreen(LiveScreen):
         self._clock = clock
         self._look_at = look_at
         self._times = times
-        self._presenting = presenting
+        self.presenting = False
 
     def compose(self) -> ComposeResult:
         """What it is, the board, and what all come to together."""
@@ -72,7 +75,7 @@ class GridScreen(LiveScreen):
 
     def on_mount(self) -> None:
         """Begin with what is known."""
-        self.set_class(self._presenting, "-presenting")
+        self.set_class(self.presenting, "-presenting")
         self.refresh_views()
         self.query_one(TrialBoard).focus()
         self.call_after_refresh(self.refresh_views)
@@ -96,13 +99,14 @@ class GridScreen(LiveScreen):
         now, runs = self._clock(), self._runs
         together = tally(runs, now)
         put(self.query_one("#grid-title", Static), self._title())
-        totals = (_large_totals if self._presenting else _totals)(together, self._must_fail)
-        put(self.query_one("#grid-totals", Static), totals if together.total else self._none())
-        self.query_one(TrialBoard).show(trials(runs), now, large=self._presenting)
+        totals = (_large_totals if self.presenting else _totals)(together, self._must_fail)
+        shown = self.query_one("#grid-totals", Static)
+        put(shown, _flowing(totals, shown.content_size.width) if together.total else self._none())
+        self.query_one(TrialBoard).show(trials(runs), now, large=self.presenting)
 
     def _title(self) -> Content:
         provider = self._session.provider
-        parts = [one_line(self._view.name)] if not self._presenting else []
+        parts = [one_line(self._view.name)] if not self.presenting else []
         parts += [one_line(provider.label)] if provider else []
         said = Content.assemble((f" {one_line(self._case)}", "bold $accent"))
         return Content.assemble(said, (" · ".join(["", *parts]), words.MUTED))
@@ -126,8 +130,8 @@ class GridScreen(LiveScreen):
 
     def action_present(self) -> None:
         """Larger rows and fewer words, or as before."""
-        self._presenting = not self._presenting
-        self.set_class(self._presenting, "-presenting")
+        self.presenting = not self.presenting
+        self.set_class(self.presenting, "-presenting")
         self.refresh_views()
         self.call_after_refresh(self.refresh_views)
 
@@ -138,54 +142,52 @@ class GridScreen(LiveScreen):
         self.dismiss()
 
 
-def _totals(together: Tally, must_fail: bool) -> Content:
-    parts = [
-        Content.assemble((f"{together.done} of {together.total}", "bold"), " done"),
-        *(
-            Content.styled(f"{sign} {number} {word}", color)
-            for sign, number, word, color in _kinds(together, must_fail)
-        ),
-    ]
-    if together.other:
-        parts.append(Content.styled(f"! {together.other} neither", words.WARN))
-    parts += [
-        Content(f"{together.running} running"),
-        Content.styled(f"{together.waiting} waiting", words.MUTED),
-    ]
+def _totals(together: Tally, must_fail: bool) -> list[Content]:
+    parts = [Content.assemble((f"{together.done} of {together.total}", "bold"), " done")]
+    for sign, number, word, color in _kinds(together, must_fail):
+        parts.append(Content.styled(f"{sign} {number} {word}", color))
+    parts.append(Content(f"{together.running} running"))
+    parts.append(Content.styled(f"{together.waiting} waiting", words.MUTED))
     if together.median is not None and together.p95 is not None:
-        middle, slow = words.seconds(together.median), words.seconds(together.p95)
-        parts.append(Content.assemble("median ", (middle, "bold"), ", 95th percentile ", (slow, "bold")))
+        parts.append(Content.assemble("median ", (words.seconds(together.median), "bold")))
+        parts.append(Content.assemble("95th percentile ", (words.seconds(together.p95), "bold")))
     if together.memory:
         parts.append(Content(f"{count(together.running, 'machine')}, {memory(together.memory)}"))
     if together.seconds:
         took = f"{words.seconds(together.seconds)} for {words.seconds(together.busy)} of trials"
         parts.append(Content.styled(took, words.MUTED))
-    return Content.assemble(" ", Content("   ").join(parts))
+    return parts
 
 
-def _large_totals(together: Tally, must_fail: bool) -> Content:
-    parts = [
-        Content(f"{together.done} / {together.total}"),
-        *(
-            Content.styled(f"{sign} {number}", color)
-            for sign, number, _, color in _kinds(together, must_fail)
-        ),
-    ]
-    if together.other:
-        parts.append(Content.styled(f"! {together.other}", words.WARN))
+def _large_totals(together: Tally, must_fail: bool) -> list[Content]:
+    parts = [Content(f"{together.done} / {together.total}")]
+    for sign, number, _, color in _kinds(together, must_fail):
+        parts.append(Content.styled(f"{sign} {number}", color))
     if together.median is not None and together.p95 is not None:
         parts.append(Content(f"median {words.seconds(together.median)}"))
         parts.append(Content(f"p95 {words.seconds(together.p95)}"))
     if together.memory:
         parts.append(Content(memory(together.memory)))
-    return Content.assemble(" ", Content("     ").join(parts))
+    return parts
 
 
 def _kinds(together: Tally, must_fail: bool) -> list[tuple[str, int, str, str]]:
-    """Sign, number, word and colour of those that passed and of those that failed, what must be first."""
+    """Sign, number, word and colour of what must be, of what must not be, and of what is neither."""
     passed, failed = (together.passed, "passed"), (together.failed, "failed")
     good, bad = (failed, passed) if must_fail else (passed, failed)
-    return [
+    kinds = [
         ("✓", *good, words.OK if good[0] else words.MUTED),
         ("✗", *bad, words.BAD if bad[0] else words.MUTED),
     ]
+    return [*kinds, ("!", together.other, "neither", words.WARN)] if together.other else kinds
+
+
+def _flowing(parts: list[Content], room: int) -> Content:
+    """Parts in a line, and on in another where there is no more room."""
+    lines: list[Content] = []
+    for part in parts:
+        if lines and lines[-1].cell_length + len(_BETWEEN) + part.cell_length <= room:
+            lines[-1] = Content.assemble(lines[-1], _BETWEEN, part)
+        else:
+            lines.append(Content.assemble(" ", part))
+    return Content("\n").join(lines)

@@ -289,13 +289,18 @@ class MainScreen(TaskScreen):
         if case := self.case:
             self.show_trials(case.case.name)
 
-    def show_trials(self, case: str, times: int | None = None) -> None:
-        """Show the trials of a case; with `times`, how many a key starts."""
+    def show_trials(self, case: str, times: int = 0, *, large: bool = False) -> None:
+        """Show the trials of a case.
+
+        Args:
+            times: How many more a key starts; 0 for the usual number.
+            large: Larger letters and fewer words.
+        """
         from workbench.ui.screens.grid import TIMES, GridScreen
 
-        self.app.push_screen(
-            GridScreen(self._session, self._path, case, self._clock, self.look_at, times=times or TIMES)
-        )
+        grid = GridScreen(self._session, self._path, case, self._clock, self.look_at, times=times or TIMES)
+        grid.presenting = large
+        self.app.push_screen(grid)
 
     def look_at(self, case: str, run: str) -> None:
         """Select a run."""

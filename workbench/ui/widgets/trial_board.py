@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual import events
 from textual.content import Content
 from textual.message import Message
-from textual.renderables.digits import DIGITS, DIGITS3X3
+from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
 from textual.widgets import Static
 
 from workbench.session import Run
@@ -22,6 +22,8 @@ from workbench.ui.trials import Trial, last_line
 _CARD, _LARGE_CARD = 38, 24
 """Cells that a card takes at the least."""
 _BAR = 14
+_GAP = 3
+"""Between cards side by side."""
 _DIGIT = 3
 
 
@@ -85,13 +87,13 @@ class TrialBoard(Static, can_focus=True):
                 lines.append(Content())
             for start in range(0, len(group), columns):
                 row = group[start : start + columns]
-                cards = [(_large_card if large else _card)(trial, width - 1, scale, now) for trial in row]
+                cards = [(_large_card if large else _card)(trial, width - _GAP, scale, now) for trial in row]
                 self._place(row, width, len(lines), len(cards[0]))
                 cards = [
                     _marked(card) if trial.run.id == self._selected else card
                     for trial, card in zip(row, cards, strict=True)
                 ]
-                lines += [Content(" ").join(parts) for parts in zip(*cards, strict=True)]
+                lines += [Content(" " * _GAP).join(parts) for parts in zip(*cards, strict=True)]
         return Content("\n").join(lines)
 
     def _place(self, row: Sequence[Trial], width: int, top: int, height: int) -> None:
@@ -153,7 +155,7 @@ def _card(trial: Trial, width: int, scale: float, now: float) -> list[Content]:
         reward = words.reward(run.outcome.reward) if run.outcome else ""
         left = Content.assemble((f"{mark.sign} ", mark.color), number, (f"{mark.word} ", mark.color), reward)
         room = max(0, width - left.cell_length - len(took) - 2)
-        bar = _bar(run, min(_BAR, room), scale, now)
+        bar = _fitted(_bar(run, min(_BAR, room), scale, now), min(_BAR, room))
         return [_between(left, Content.assemble(bar, " ", (took, words.MUTED)), width)]
     head = Content.assemble((f"{mark.sign} ", mark.color), number, (mark.word, mark.color))
     bar = _bar(run, max(0, width - 16), scale, now)
@@ -179,14 +181,14 @@ def _large_card(trial: Trial, width: int, scale: float, now: float) -> list[Cont
 
 
 def _large(figure: str) -> list[str]:
-    """A figure in letters three lines high."""
-    at = [DIGITS.index(character) * _DIGIT if character in DIGITS else -1 for character in figure]
-    return [
-        "".join(
-            (DIGITS3X3[start + line] if start >= 0 else figure[n]).ljust(_DIGIT) for n, start in enumerate(at)
-        )
-        for line in range(_DIGIT)
-    ]
+    """A figure in digits three lines high; what is no digit stands on the last."""
+    lines = [""] * _DIGIT
+    for character in figure:
+        at = DIGITS.find(character) * _DIGIT
+        for line in range(_DIGIT):
+            known = DIGITS3X3_BOLD[at + line].ljust(_DIGIT)
+            lines[line] += known if at >= 0 else character if line == _DIGIT - 1 else " "
+    return lines
 
 
 def _bar(run: Run, width: int, scale: float, now: float) -> Content:
