@@ -65,6 +65,8 @@ class TaskShells(ShellPane):
         """By key, the case a shell stands on; empty for the image."""
         self._asked: dict[str, str] = {}
         """As `_stands_on`, for those that are waited for."""
+        self._opening: set[str] = set()
+        """Those that have a machine and are about to be shown."""
         self._heard: dict[str, _Word] = {}
         self._failed: ev.ShellFailed | None = None
         self._entering = ""
@@ -114,6 +116,7 @@ class TaskShells(ShellPane):
             if on is not None:
                 self._stands_on[key] = on
             self._failed = None
+            self._opening.add(key)
             self.run_worker(self._show_ready(key, word), group="shells")
         elif isinstance(word, ev.ShellLost):
             self.lose(key, word.reason)
@@ -130,8 +133,9 @@ class TaskShells(ShellPane):
         title = next(name for name in names if one_line(name) not in titles)
         enters = self._entering == key
         self._entering = "" if enters else self._entering
-        self.remove_class("-none")
         await self.open(key, title, ready.command, focus=enters)
+        self._opening.discard(key)
+        self._tell_empty()
         if isinstance(word := self._heard.get(key), ev.ShellLost):
             self.lose(key, word.reason)
 
@@ -154,6 +158,8 @@ class TaskShells(ShellPane):
             image = most_urgent(self._view.images.values())
             if image and image.building and not image.ready:
                 text = f"The image is being built, {place(image)} steps. A shell opens when it is there."
+        elif self._opening:
+            text = "The shell starts ..."
         elif self._failed:
             text = f"No shell: {one_line(self._failed.reason)}"
         self.set_class(not text and not self.shells, "-none")
