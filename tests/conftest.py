@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more of the host than of the code.
+settings.register_profile("workbench", deadline=None)
+settings.load_profile("workbench")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
