@@ -116,6 +116,7 @@ class OpenedTask:
 
     async def repeat(self, name: str, times: int) -> None:
         """Queue so many whole trials of one case; what runs of it goes on."""
+        await self._until_bootable()
         async with self._lock:
             if self._now is None:
                 self._notice("the task cannot be run; see its problems")
@@ -128,11 +129,15 @@ class OpenedTask:
 
     async def open_shell(self, shell: str, on: str) -> None:
         """Make a machine for a shell, once the task has been read and there is an image to boot."""
+        await self._until_bootable()
+        await self.shells.open(shell, on)
+
+    async def _until_bootable(self) -> None:
+        """Wait until the task has been read, and for the first image of one that is built."""
         async with self._lock:
             pass  # whoever holds it reads the task
         while self._is_building and self._now and not self._services.images.ready(self._now.loaded):
             await asyncio.wait({self._tasks["build"]})
-        await self.shells.open(shell, on)
 
     def cancel(self, run: str) -> None:
         """End one run, or with `run` empty all of this task's and a build."""
