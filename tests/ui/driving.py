@@ -16,6 +16,8 @@ from workbench.settings import Loaded, Settings
 from workbench.ui.app import WorkbenchApp
 
 _PATIENCE = 400
+_STILL = 4
+"""Looks in a row that show the same."""
 
 
 @dataclass
@@ -49,6 +51,17 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
         if condition():
             return
     raise AssertionError("it never came to be")
+
+
+async def still(pilot: Pilot[None]) -> None:
+    """Let the app run until nothing moves on its screen any more."""
+    before: list[str] = []
+    for _ in range(_PATIENCE):
+        await pilot.pause()
+        before.append(screen_text(pilot.app))
+        if len(before) >= _STILL and len(set(before[-_STILL:])) == 1:
+            return
+    raise AssertionError("the screen never came to rest")
 
 
 def screen_text(app: App[None]) -> str:

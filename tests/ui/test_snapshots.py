@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui import streams
-from tests.ui.driving import app_for, until
+from tests.ui.driving import app_for, still, until
 from tests.ui.streams import RecordedSource, Stream
 
 SIZES = [(160, 50), (100, 30), (80, 24), (60, 20)]
@@ -37,7 +37,7 @@ def compare(
             await pilot.press(key)
             await until(pilot, lambda: app.up_to_date)
         await until(pilot, lambda: not any(worker.group != "events" for worker in app.workers))
-        await pilot.pause()
+        await still(pilot)
 
     return snap_compare(app, terminal_size=size, run_before=settle)
 

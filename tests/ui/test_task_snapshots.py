@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui import task_streams as streams
-from tests.ui.driving import app_for, screen_text, until
+from tests.ui.driving import app_for, screen_text, still, until
 from tests.ui.streams import RecordedSource, Stream
 from tests.ui.task_streams import PROMPT, TaskStream
 from tests.ui.test_snapshots import Compare, compare
@@ -59,6 +59,6 @@ def test_shells(snap_compare: Compare, keys: tuple[str, ...], size: tuple[int, i
                     await pilot.pause(0.01)
         await pilot.press(*keys[1:])
         await until(pilot, lambda: not any(worker.group != "events" for worker in app.workers))
-        await pilot.pause()
+        await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=settle)
