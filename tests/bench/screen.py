@@ -8,6 +8,7 @@ import pty
 import select
 import signal
 import struct
+import subprocess
 import termios
 import time
 from collections.abc import Sequence
@@ -19,15 +20,21 @@ PATIENCE = 60.0
 
 
 class Screen:
-    """A program that runs in a terminal of its own."""
+    """A program that runs in a terminal of its own; use as a context manager."""
 
     def __init__(self, command: Sequence[str], size: tuple[int, int] = (160, 50)) -> None:
-        self.pid, self._terminal = pty.fork()
-        if self.pid == 0:
-            os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-            os.execv(command[0], list(command))
+        self._terminal, inside = pty.openpty()
         columns, lines = size
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self._process = subprocess.Popen(
+            command,
+            stdin=inside,
+            stdout=inside,
+            stderr=inside,
+            start_new_session=True,
+            env=os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"},
+        )
+        os.close(inside)
 
     def __enter__(self) -> Self:
         return self
@@ -36,16 +43,30 @@ class Screen:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.end()
+        os.close(self._terminal)
 
-    def wait_for(self, text: bytes) -> float:
-        """Read until a text is written; the moment of it by `time.perf_counter`."""
+    @property
+    def pid(self) -> int:
+        """The program's process."""
+        return self._process.pid
+
+    def modes(self) -> list[object]:
+        """How the terminal is set."""
+        return list(termios.tcgetattr(self._terminal))
+
+    def wait_for(self, text: bytes, *, at_once: int = 65536) -> float:
+        """Read until a text is written; the moment of it by `time.perf_counter`.
+
+        Args:
+            at_once: Bytes to read in one go.
+        """
         seen = b""
         until = time.perf_counter() + PATIENCE
         while text not in seen:
             ready, _, _ = select.select([self._terminal], [], [], max(0.0, until - time.perf_counter()))
             if not ready:
                 raise TimeoutError(f"{text!r} never came; the last of the screen: {seen[-500:]!r}")
-            seen = seen[-len(text) :] + self._read()
+            seen = seen[-len(text) :] + self._read(at_once)
         return time.perf_counter()
 
     def press(self, key: bytes, text: bytes) -> float:
@@ -61,22 +82,27 @@ class Screen:
             if select.select([self._terminal], [], [], left)[0]:
                 self._read()
 
-    def end(self) -> None:
-        """Hang up, and read on until the program has ended: one that writes to a full pipe never would."""
-        if self.pid == 0:
-            return
-        os.kill(self.pid, signal.SIGHUP)
+    def wait(self) -> int:
+        """Read on until the program has ended, and say how (negative: by that signal).
+
+        A program that writes to a terminal nobody reads would never end.
+        """
         until = time.monotonic() + PATIENCE
-        while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+        while self._process.poll() is None:
             if time.monotonic() > until:
-                os.kill(self.pid, signal.SIGKILL)
+                self._process.kill()
             if select.select([self._terminal], [], [], 0.05)[0] and not self._read():
                 time.sleep(0.05)
-        os.close(self._terminal)
-        self.pid = 0
+        return self._process.returncode
 
-    def _read(self) -> bytes:
+    def end(self) -> None:
+        """Hang up, and wait for the program's end."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGHUP)
+            self.wait()
+
+    def _read(self, at_once: int = 65536) -> bytes:
         try:
-            return os.read(self._terminal, 65536)
+            return os.read(self._terminal, at_once)
         except OSError:
             return b""

@@ -6,7 +6,7 @@ import pytest
 from textual.command import CommandList
 
 from tests.ui.driving import app_for, opened, screen_text, until
-from tests.ui.streams import TASK, RecordedSource, Stream, failed, holding, passed
+from tests.ui.streams import CASES, TASK, RecordedSource, Stream, failed, holding, passed
 from workbench import events as ev
 from workbench import wishes
 from workbench.task.problem import Problem
@@ -262,3 +262,11 @@ async def test_notices_are_toasts() -> None:
         driven.source.feed(ev.Notice(level="warning", message="the disk is nearly full [/] \x1b[2J"))
         await driven.settle()
         assert "the disk is nearly full [/] ␛[2J" in driven.text
+
+
+async def test_a_task_without_wrong_solutions_is_told_how_to_write_one() -> None:
+    async with opened(Stream().engine().task(CASES[:2])) as driven:
+        assert "No wrong solution is tried yet." in driven.text
+        assert "negatives/NAME/solve.sh" in " ".join(driven.text.split())
+    async with opened(holding()) as driven:
+        assert "No wrong solution" not in driven.text

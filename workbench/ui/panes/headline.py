@@ -12,6 +12,8 @@ from workbench.ui.tabs.tab import Shown
 from workbench.ui.visible import one_line, visible
 
 _DETAIL_LINES = 6
+_LONGEST = 220
+"""Characters of a sentence; the tests and the log have all of it."""
 _LEAST_PHASE = 0.05
 """Seconds; a shorter phase that ended is left to the timing tab."""
 
@@ -26,7 +28,7 @@ def headline(shown: Shown) -> Content:
         lines.append(_phases(run, shown.now))
     if case.case.why:
         label = "what is wrong with it: " if case.case.kind == "negative" else ""
-        lines.append(Content.styled(f"{label}{one_line(case.case.why)}", words.MUTED))
+        lines.append(Content.styled(f"{label}{_short(one_line(case.case.why))}", words.MUTED))
     if case.stale:
         lines.append(Content.styled(f"~ stale: {one_line(case.stale)}", words.WARN))
     if event := shown.task.differed.get(case.case.name):
@@ -53,11 +55,15 @@ def _standing(case: CaseView, run: Run | None, now: float) -> Content:
     start = Content.assemble((f"{mark.sign} {mark.word}", f"bold {mark.color}".strip()), must)
     if run.outcome:
         rewards = "" if "reward" in run.outcome.reason else f"  {words.rewards(run.outcome)}"
-        return Content.assemble(start, rewards, f"  {words.reason(run.outcome)}", *set_apart)
+        return Content.assemble(start, rewards, f"  {_short(words.reason(run.outcome))}", *set_apart)
     left = seconds_left(run, now)
     expected = f"  about {words.seconds(left)} left" if left else ""
     why = f"  {one_line(run.why)}" if run.why else ""
     return Content.assemble(start, expected, *set_apart, (why, words.MUTED))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _phases(run: Run, now: float) -> Content:

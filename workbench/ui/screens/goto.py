@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.fuzzy import Matcher
 from textual.screen import ModalScreen
+from textual.style import Style
 from textual.widgets import Input
 
 from workbench.ui import words
@@ -82,7 +83,7 @@ class GotoScreen(ModalScreen[Target | None]):
             line = Target(f"line {int(typed):,} of the output", "line", typed)
             self._matching = [(line, Content(line.name))]
         elif typed:
-            matcher = Matcher(typed)
+            matcher = Matcher(typed, match_style=Style(bold=True, underline=True))
             scored = [(matcher.match(target.name), target) for target in self._targets]
             best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
             self._matching = [(target, matcher.highlight(target.name)) for _, target in best]

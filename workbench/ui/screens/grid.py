@@ -114,8 +114,10 @@ class GridScreen(LiveScreen):
     def _none(self) -> Content:
         if self._session.stopped:
             return Content.styled(" The engine has ended.", words.MUTED)
+        if self._view.opened is None:
+            return Content.styled(" Reading the task ...", words.MUTED)
         if self._case not in self._view.cases:
-            return Content.styled(f" There is no case {one_line(self._case)} yet.", words.MUTED)
+            return Content.styled(f" There is no case {one_line(self._case)}.", words.MUTED)
         return Content.styled(f" No trial yet. r runs {self._times} of them.", words.MUTED)
 
     def action_repeat(self) -> None:

@@ -36,6 +36,10 @@ from workbench.ui.widgets.title_bar import TitleBar
 if TYPE_CHECKING:
     from workbench.ui.screens.goto import Target
 
+_NO_NEGATIVES = Content.from_markup(
+    "No wrong solution is tried yet. Write one: [bold]negatives/NAME/solve.sh[/], or [bold]negatives/NAME.sh[/]. "
+    "A harness that cannot fail one is broken."
+)
 _LOOK_SECONDS = 0.3
 """How long the user stays at a case before the engine hears of it."""
 
@@ -146,7 +150,11 @@ class MainScreen(TaskScreen):
             return Content("Starting the engine ...")
         if self.view.opened is None:
             return Content("Reading the task ...")
-        return Content("This task has no cases yet.")
+        if not self.view.cases:
+            return Content("This task has no cases yet.")
+        if all(view.case.kind in ("oracle", "nop") for view in self.view.cases.values()):
+            return _NO_NEGATIVES
+        return Content()
 
     def on_case_list_selected(self) -> None:
         """Show the newest run of another case, and let its runs go first once the user stays there."""

@@ -113,6 +113,7 @@ class CaseList(Vertical):
         self._view, self._now, self._marked = task, now, marked
         views = list(task.cases.values()) if task else []
         self.set_class(not views, "-empty")
+        self.set_class(hint.cell_length > 0, "-hinted")
         put(self.query_one("#case-hint", Static), hint)
         rows = self.query_one(Cases)
         names = [view.case.name for view in views]

@@ -203,7 +203,8 @@ def _bar(run: Run, width: int, scale: float, now: float) -> Content:
         upto = round(width * min(1.0, total / scale))
         parts.append((mark.sign * (upto - cells), mark.color))
         cells = max(cells, upto)
-    left = round(width * min(1.0, _length(run, now) / scale)) - cells
+    end = round(width * min(1.0, _length(run, now) / scale)) if run.state == "running" else 0
+    left = end - cells
     return Content.assemble(*parts, ("╌" * max(0, left), words.MUTED))
 
 

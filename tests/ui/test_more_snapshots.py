@@ -1,0 +1,108 @@
+"""How the other screens and tabs look, and the main one when there is much to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui import streams
+from tests.ui.streams import Stream, failed, holding
+from tests.ui.test_snapshots import SIZES, Compare, compare
+from tests.ui.trials import agent_step, at, trajectory, trial
+from workbench import events as ev
+from workbench.cases.case import Case
+
+NEXT = "right_square_bracket"
+
+
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stream:
+    """Two runs with trial directories, named without the test's own path."""
+    monkeypatch.chdir(tmp_path)
+    manifest = [
+        {"source": "/logs/artifacts", "destination": "artifacts/logs", "status": "empty"},
+        {"source": "/app/report.md", "destination": "artifacts/app/report.md", "status": "failed"},
+    ]
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Write a program that makes slugs of titles."},
+        agent_step(
+            2, "ls -la /app", "total 0", message="I look around first.", reasoning_content="What is there?"
+        ),
+        agent_step(
+            3,
+            "python3 slugify.py 'Crème Brûlée'",
+            "\x1b[32mcreme-brulee\x1b[0m",
+            metrics={"prompt_tokens": 2150, "completion_tokens": 64, "cost_usd": 0.0123},
+        ),
+        {"step_id": 4, "source": "agent", "message": "It is done."},
+    ]
+    totals = {"total_prompt_tokens": 4300, "total_completion_tokens": 128, "total_cost_usd": 0.0246}
+    trial(
+        Path("trial-1"),
+        agent__trajectory_json=trajectory(*steps, final_metrics=totals),
+        agent__slugify_py="#!/usr/bin/env python3\nimport sys\n\n\ndef slug(title):\n    return title.lower()\n",
+        artifacts__manifest_json=manifest,
+        trial_log="Collecting main service artifacts\n",
+    )
+    trial(Path("trial-2"), agent__trajectory_json=trajectory(steps[0], agent_step(2, "rm -rf /app", "gone")))
+    return at(at(holding(), "oracle-1", Path("trial-1")), "nop-1", Path("trial-2"))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_compare(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, holding(), size, "j", "j", "c", "n")
+
+
+@pytest.mark.parametrize("theme", ["day", "ember", "contrast"])
+def test_compare_in_themes(snap_compare: Compare, theme: str) -> None:
+    assert compare(snap_compare, holding(), (120, 30), "j", "j", "c", "n", theme=theme)
+
+
+def test_compare_timing(snap_compare: Compare) -> None:
+    assert compare(snap_compare, holding(), (120, 30), "j", "c", NEXT, NEXT, NEXT, NEXT)
+
+
+def test_compare_trajectories(snap_compare: Compare, trials: Stream) -> None:
+    assert compare(snap_compare, trials, (120, 30), "j", "c", NEXT, NEXT, NEXT)
+
+
+def test_trajectory(snap_compare: Compare, trials: Stream) -> None:
+    assert compare(snap_compare, trials, (160, 50), NEXT, NEXT, NEXT, "3", "j", "j")
+
+
+def test_files(snap_compare: Compare, trials: Stream) -> None:
+    assert compare(snap_compare, trials, (160, 50), *[NEXT] * 5, "3", "j", "j")
+
+
+def test_log(snap_compare: Compare, trials: Stream) -> None:
+    assert compare(snap_compare, trials, (100, 30), *[NEXT] * 6)
+
+
+def test_goto(snap_compare: Compare) -> None:
+    assert compare(snap_compare, holding(), (100, 30), "colon", "r", "e")
+
+
+def test_notices(snap_compare: Compare) -> None:
+    stream = holding()
+    for level, text in (("info", "the image was built"), ("error", "the disk is full\nnothing was written")):
+        stream.add(ev.Notice(at=stream.now, level=level, message=text))  # type: ignore[arg-type]
+    assert compare(snap_compare, stream, (100, 30), "at")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_huge(snap_compare: Compare, size: tuple[int, int]) -> None:
+    """Hundreds of cases with long names, and output of a hundred thousand long lines."""
+    names = [f"wrong-solution-{number:03}-with-a-name-that-goes-on-and-on" for number in range(300)]
+    cases = tuple(Case(name, "negative", "fail", "a reason " * 20) for name in names)
+    stream = Stream().engine().task(cases)
+    text = "".join(f"line {number} {'of much output ' * 9}\n" for number in range(100_000))
+    stream.whole(names[0], failed("reward 0.0, below 1: " + "test_of_many_things, " * 20), text[:8_000_000])
+    for name in names[1:40]:
+        stream.whole(name, failed(), verifier=0.1 + len(name) % 7)
+    assert compare(snap_compare, stream, size)
+
+
+def test_nothing_is_running_and_no_case_is_there(snap_compare: Compare) -> None:
+    stream = streams.Stream().engine().task(())
+    assert compare(snap_compare, stream, (100, 30))
