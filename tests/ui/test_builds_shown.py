@@ -149,6 +149,26 @@ async def test_a_key_shows_what_each_costs_the_greatest_first() -> None:
             assert "state with what hard-coded left" in text
 
 
+async def test_a_click_on_what_the_title_says_shows_more_of_it() -> None:
+    async with opened(built().costs()) as driven:
+        first, second, *_ = driven.text.splitlines()
+        await driven.pilot.click("TitleBar", offset=(first.index("built 12 s ago"), 0))
+        await driven.settle()
+        assert "built 12 s ago in 4.20 s" in driven.text
+        await driven.press("escape")
+        await driven.pilot.click("TitleBar", offset=(second.index("2 machines"), 1))
+        await driven.settle()
+        assert "machine on the image" in driven.text
+
+
+async def test_a_click_on_the_failure_shows_the_build() -> None:
+    async with opened(streams.build_failed()) as driven:
+        at = driven.text.splitlines()[2].index("b shows the build")
+        await driven.pilot.click("Banner", offset=(at, 0))
+        await driven.settle()
+        assert "ERROR: No matching distribution found for flask" in driven.text
+
+
 async def test_nothing_alive_costs_nothing() -> None:
     async with opened(Stream().engine().task()) as driven:
         await driven.press("m")

@@ -12,7 +12,7 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.session import Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import Offer, keys_shown
+from workbench.ui.commands import MAIN, Offer, keys_shown
 from workbench.ui.images import most_urgent, place
 from workbench.ui.messages import Wished
 from workbench.ui.shells.draft import DraftScreen
@@ -20,6 +20,8 @@ from workbench.ui.shells.keys import DRAFT, EDIT_DRAFT, OWN, TASK_SHELLS
 from workbench.ui.terminal.pane import ShellPane
 from workbench.ui.terminal.shell import Shell
 from workbench.ui.visible import one_line
+
+_RUN_CASE = next(command for command in MAIN.commands if command.id == "run.case")
 
 type _Word = ev.ShellReady | ev.ShellFailed | ev.ShellLost
 
@@ -123,8 +125,8 @@ class TaskShells(ShellPane):
         elif on is not None:
             self._failed = word if not self.shells else None
             if self.shells or self._entering == key:
-                what = f"what {on} left" if on else "the image"
-                self._tell(f"No shell on {what}: {one_line(word.reason)}", "error")
+                run = f"; {keys_shown(self.app, _RUN_CASE)} runs the selected case" if on else ""
+                self._tell(f"No shell on {self._what(on)}: {one_line(word.reason)}{run}", "error")
         self._tell_empty()
 
     async def _show_ready(self, key: str, ready: ev.ShellReady) -> None:

@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.clicks import clickable
 from workbench.ui.drawing import put
 from workbench.ui.images import failure_words
 from workbench.ui.origin import DIFFERED, differed_words
@@ -39,7 +40,8 @@ def _content(session: Session, task: TaskView, lost: str) -> Content | None:
     if task.unreadable:
         return _said("The task cannot be run", task.unreadable, "it is read again when you save")
     if unbuilt := [image for image in task.images.values() if image.failed and not image.building]:
-        shows = Content.assemble("   ", ("b", "bold $accent"), " shows the build")
+        key = Content.assemble("   ", ("b", "bold $accent"), " shows the build")
+        shows = clickable(key, "screen.images")
         return Content.assemble(_said("The image was not built", failure_words(unbuilt[0])), shows)
     if task.differed:
         event = next(iter(task.differed.values()))

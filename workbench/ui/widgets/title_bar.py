@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.clicks import clickable
 from workbench.ui.figures import count, memory
 from workbench.ui.images import image_mark, most_urgent
 from workbench.ui.origin import proof_origin
@@ -82,19 +83,23 @@ def _name(task: TaskView, now: float) -> Content:
     """What is urgent of the image comes before what may be cut off."""
     name = one_line(task.name)
     directory = one_line(task.path.rstrip("/").rpartition("/")[2])
-    parts: list[str | tuple[str, str]] = [(directory, "bold $accent")]
+    parts: list[str | tuple[str, str] | Content] = [(directory, "bold $accent")]
     image = most_urgent(task.images.values())
     mark = image_mark(image, now) if image else None
     urgent = image and (image.building or image.failed)
     if mark and urgent:
-        parts.append((f" · {mark.sign} {mark.word}", mark.color))
+        parts.append(_builds(f" · {mark.sign} {mark.word}", mark.color))
     if name and name != directory:
         parts.append((f" · {name}", words.PLAIN))
     if task.opened and task.opened.image:
         parts.append((f" · {one_line(task.opened.image)}", words.MUTED))
     if mark and not urgent:
-        parts.append((f" · {mark.word}", words.MUTED))
+        parts.append(_builds(f" · {mark.word}", words.MUTED))
     return Content.assemble(*parts)
+
+
+def _builds(text: str, color: str) -> Content:
+    return clickable(Content.styled(text, color), "screen.images")
 
 
 def _provider(session: Session, task: TaskView) -> Content:
@@ -145,7 +150,7 @@ def _costs(session: Session) -> Content:
         if costs
         else []
     )
-    return Content.styled(", ".join(said), words.MUTED)
+    return clickable(Content.styled(", ".join(said), words.MUTED), "screen.costs")
 
 
 def _activity(task: TaskView) -> Content:
