@@ -73,7 +73,9 @@ class TaskStream(Stream):
     ) -> TaskStream:
         key = "0123456789abcdef" * 4
         archive = "/home/author/.cache/workbench/images/01234567/image.tar"
-        return self.image(ImageReady(key=key, result=key[::-1], archive=archive, seconds=seconds), directory)
+        return self.image(
+            ImageReady(key=key, result=key[::-1], archive=archive, seconds=seconds, same=same), directory
+        )
 
     def built(self) -> TaskStream:
         """A whole build, from its start to its image."""

@@ -126,6 +126,25 @@ async def test_a_shell_that_could_not_be_made_is_asked_for_again_when_there_is_a
         assert driven.source.sent[1:] == [FIRST, wishes.OpenShell(task=TASK, shell="image-2")]
 
 
+async def test_a_shell_on_an_image_that_was_built_anew_says_so() -> None:
+    stream = streams.opened_task().built()
+    async with opened(stream, shell=True) as driven:
+        driven.source.feed(*TaskStream(stream.now).shell().events)
+        await shown(driven, PROMPT)
+        assert "Shell · the image ─" in driven.text
+        same = TaskStream(stream.now + 1).ready(same=True)
+        driven.source.feed(*same.events)
+        await driven.settle()
+        assert "Shell · the image ─" in driven.text
+        driven.source.feed(*TaskStream(stream.now + 2).ready().events)
+        await driven.settle()
+        assert "Shell · the image before its rebuild ─" in driven.text
+        await driven.press("S")
+        driven.source.feed(*TaskStream(stream.now + 3).shell("image-2", text="new#").events)
+        await shown(driven, "new#")
+        assert "Shell · the image ─" in driven.text
+
+
 async def test_a_key_goes_to_the_shell_where_keys_are_typed_and_a_gesture_leaves_it() -> None:
     async with with_shell() as driven:
         await driven.press("4")

@@ -22,6 +22,7 @@ from workbench.ui.terminal.shell import Shell
 from workbench.ui.visible import one_line
 
 _RUN_CASE = next(command for command in MAIN.commands if command.id == "run.case")
+_OUTDATED = " before its rebuild"
 
 type _Word = ev.ShellReady | ev.ShellFailed | ev.ShellLost
 
@@ -94,6 +95,7 @@ class TaskShells(ShellPane):
                 keys = keys_shown(self.app, EDIT_DRAFT)
                 self._tell(f"Drafted {one_line(draft.path)} of what was typed; {keys} edits it.")
         self._tell_tries()
+        self._tell_outdated()
         self._tell_empty()
 
     def _open_first(self) -> None:
@@ -151,6 +153,18 @@ class TaskShells(ShellPane):
                     self._tries[run.id] = True
                     mark = words.outcome_mark(run.outcome)
                     self._tell(f"{mark.sign} Tried here: {mark.word}: {words.reason(run.outcome)}")
+
+    def _tell_outdated(self) -> None:
+        """Say of shells on the image that another one serves by now."""
+        opened = self._view.opened
+        image = self._view.images.get(opened.image.rpartition("/")[0]) if opened else None
+        if image is None or image.ready is None or image.ready.same or image.ready_at is None:
+            return
+        for shell in self.shells:
+            word = self._heard.get(shell.key)
+            older = isinstance(word, ev.ShellReady) and word.at < image.ready_at
+            if older and self._stands_on.get(shell.key) == "" and not shell.title.endswith(_OUTDATED):
+                self.rename(shell.key, f"{shell.title}{_OUTDATED}")
 
     def _tell_empty(self) -> None:
         """Say what to expect where no shell is open, and take no room when that is nothing."""

@@ -20,6 +20,7 @@ from workbench.ui.terminal.load import load_emulator
 from workbench.ui.terminal.shell import Shell
 from workbench.ui.terminal.terminal import Terminal
 from workbench.ui.terminal.transport import Transport
+from workbench.ui.visible import one_line
 
 
 class ShellPane(Vertical):
@@ -146,6 +147,13 @@ class ShellPane(Vertical):
         """Say in a shell that its machine is gone, and why."""
         if shell := self._find(key):
             shell.lose(reason)
+
+    def rename(self, key: str, title: str) -> None:
+        """Say what a shell stands on in other words, where that has changed under it."""
+        if shell := self._find(key):
+            shell.title = one_line(title)
+            self.query_one(TabbedContent).get_tab(shell.id or "").label = Content(shell.title)
+            self._describe()
 
     def enter(self) -> None:
         """Give the shell in front the focus."""
