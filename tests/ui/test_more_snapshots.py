@@ -41,7 +41,7 @@ def trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stream:
     trial(
         Path("trial-1"),
         agent__trajectory_json=trajectory(*steps, final_metrics=totals),
-        agent__slugify_py="#!/usr/bin/env python3\nimport sys\n\n\ndef slug(title):\n    return title.lower()\n",
+        agent__slugify_py="#!/usr/bin/env python3\nimport sys\n\n\ndef slug(title):\n    return title\n",
         artifacts__manifest_json=manifest,
         trial_log="Collecting main service artifacts\n",
     )

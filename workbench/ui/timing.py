@@ -14,6 +14,7 @@ SLOWER = 1.5
 _LEAST_DIFFERENCE = 0.2
 """Seconds; a smaller one is noise."""
 _LEAST_GAP = 0.005
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,14 @@ def usual(runs: Sequence[Run], name: PhaseName, step: str = "") -> float | None:
         if phase.name == name and phase.step == step and phase.seconds is not None
     ]
     return median(took) if took else None
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Values as bars of one cell each, from nothing to the largest."""
+    top = max(values, default=0.0)
+    return "".join(
+        _BARS[min(len(_BARS) - 1, int(value / top * len(_BARS)))] if top else _BARS[0] for value in values
+    )
 
 
 def is_slow(seconds: float, usually: float | None) -> bool:

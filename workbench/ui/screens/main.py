@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from workbench.ui.screens.goto import Target
 
 _NO_NEGATIVES = Content.from_markup(
-    "No wrong solution is tried yet. Write one: [bold]negatives/NAME/solve.sh[/], or [bold]negatives/NAME.sh[/]. "
-    "A harness that cannot fail one is broken."
+    "No wrong solution is tried yet. Write one: [bold]negatives/NAME/solve.sh[/], or "
+    "[bold]negatives/NAME.sh[/]. A harness that cannot fail one is broken."
 )
 _LOOK_SECONDS = 0.3
 """How long the user stays at a case before the engine hears of it."""

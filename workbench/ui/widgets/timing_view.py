@@ -7,11 +7,14 @@ from textual.content import Content
 from workbench.session import CaseView, Run, TaskView
 from workbench.ui import words
 from workbench.ui.compare.tables import bars
-from workbench.ui.timing import is_slow, spans, total, usual
+from workbench.ui.timing import is_slow, spans, sparkline, total, usual
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.text_view import TextView
 
 _TIME = 8
+_HISTORY = 40
+"""Past runs shown."""
+_LEAST_WAIT = 0.1
 _LEAST_BAR = 10
 
 
@@ -31,7 +34,7 @@ class TimingView(TextView):
             return
         lines = _waterfall(timed, case, self.room, now)
         if case and run and run.phases:
-            lines += ["", *_phases(case, run, now)]
+            lines += ["", *_phases(case, run, now), *_history(case, run, now)]
         self.put(Content("\n").join(lines))
 
 
@@ -91,4 +94,19 @@ def _phases(case: CaseView, run: Run, now: float) -> list[Content]:
             if is_slow(span.seconds, usually):
                 parts.append((f"  slow: {span.seconds / usually:.1f} times as long", words.WARN))
         lines.append(Content.assemble(*parts))
+    return lines
+
+
+def _history(case: CaseView, run: Run, now: float) -> list[Content]:
+    """How long the case took before, and how long this run waited for its turn."""
+    lines = []
+    took = [total(other, now) for other in case.runs if other.state == "ended" and other.phases][-_HISTORY:]
+    if len(took) > 1:
+        least, most = words.seconds(min(took)), words.seconds(max(took))
+        bars = sparkline(took)
+        lines.append(
+            Content.assemble("  ", (bars, words.BUSY), f"  the last {len(took)} runs, {least} to {most}")
+        )
+    if run.started_at is not None and (waited := run.started_at - run.queued_at) > _LEAST_WAIT:
+        lines.append(Content.styled(f"  waited {words.seconds(waited)} for its turn", words.MUTED))
     return lines
