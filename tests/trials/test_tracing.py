@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from harbor.utils.trajectory_validator import TrajectoryValidator
 from tests.trials.conftest import REWARD, Trials
 from tests.trials.test_run import script
 from tests.trials.traced import SCRIPTS
-from workbench.trials.tracing import COMMANDS_LIMIT
+from workbench.trials.tracing import COMMANDS_LIMIT, FIELD, read_trace, traced_command
 
 # What the run left, from its verifier's point of view: the files, and what is still running.
 LOOK = f"""#!/bin/bash
@@ -231,3 +233,25 @@ async def test_the_environment_never_sees_the_trajectory(trials: Trials) -> None
     trial = await run(trials, "#!/bin/bash\ntrue\n", trace=True)
     assert (trial / "agent/trajectory.json").exists()
     assert "trajectory" not in (trial / "verifier/test-stdout.txt").read_text()
+
+
+@pytest.mark.parametrize("shell", ["bash -c", "bash -lc", "dash -c", "busybox sh -c"])
+@pytest.mark.parametrize("room", [True, False], ids=["room", "no-room"])
+def test_any_shell_may_run_the_command_and_a_trace_that_cannot_be_kept_does_no_harm(
+    tmp_path: Path, shell: str, room: bool
+) -> None:
+    outer = shell.split()
+    if shutil.which(outer[0]) is None:
+        pytest.skip(f"{outer[0]} is not here")
+    solve, log = tmp_path / "solve.sh", tmp_path / "log"
+    solve.write_text("#!/bin/bash\necho one\nf() { echo two; return 3; }\nf\n")
+    solve.chmod(0o755)
+    directory = tmp_path / ("trace" if room else "no/such/place")
+    done = subprocess.run(
+        [*outer, traced_command(str(solve), str(log), str(directory))], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr, log.read_text()) == (3, "", "one\ntwo\n")
+    assert not directory.exists()
+    _, records = read_trace(done.stdout)
+    told = [record.split(FIELD)[-1] for record in records]
+    assert told == (["echo one", "f", "f", "echo two", "return 3"] if room else [])
