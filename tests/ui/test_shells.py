@@ -19,6 +19,7 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.cases.case import Case
 from workbench.images.build_events import BuildFailed
+from workbench.machines.machine import HostCommand
 from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.terminal.terminal import Terminal
@@ -102,6 +103,20 @@ async def test_without_a_shell_asked_for_there_is_no_pane() -> None:
     async with opened(streams.opened_task()) as driven:
         assert "Shell" not in driven.text.replace("s Shell", "")
         assert not [wish for wish in driven.source.sent if isinstance(wish, wishes.OpenShell)]
+
+
+async def test_the_command_of_a_shell_that_was_never_asked_for_is_not_run(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    command = HostCommand(("/bin/touch", str(mark)), {})
+    async with with_shell() as driven:
+        ready = ev.ShellReady(task=TASK, shell="other", title="the image", command=command)
+        driven.source.feed(ready)
+        await driven.settle()
+        await driven.press("S")
+        driven.source.feed(*TaskStream().shell("image-2", text="asked#").events)
+        await shown(driven, "asked#")
+        assert len(pane(driven).shells) == 2
+        assert not mark.exists()
 
 
 async def test_a_shell_waits_for_the_image_that_is_built_first() -> None:
@@ -317,6 +332,18 @@ async def test_a_dead_engine_leaves_its_shells_and_another_engine_gives_new_ones
         await driven.settle()
         await driven.press("4", "enter")
         await until(driven.pilot, lambda: driven.source.sent[-1] == FIRST)
+
+
+async def test_what_a_dead_engine_was_asked_for_is_asked_of_the_next() -> None:
+    async with opened(streams.opened_task(), shell=True) as driven:
+        assert driven.source.sent[-1] == FIRST
+        driven.source.die(-9)
+        await driven.settle()
+        assert "A machine boots" not in driven.text
+        await driven.press("R")
+        driven.source.feed(*Stream(streams.opened_task().now + 1).engine().task().events)
+        await driven.settle()
+        assert driven.source.sent[-1] == wishes.OpenShell(task=TASK, shell="image-2")
 
 
 async def test_the_machine_of_a_shell_that_is_closed_is_given_back_and_the_pane_goes() -> None:

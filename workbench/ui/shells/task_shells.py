@@ -84,6 +84,8 @@ class TaskShells(ShellPane):
     def show(self, session: Session, task: TaskView) -> None:
         """Show the task's shells as they stand."""
         self._session, self._view = session, task
+        if session.stopped:
+            self._asked.clear()
         self._open_first()
         for key, word in task.shells.items():
             if self._heard.get(key) is not word:
@@ -117,8 +119,9 @@ class TaskShells(ShellPane):
     def _hear(self, key: str, word: _Word) -> None:
         on = self._asked.pop(key, None)
         if isinstance(word, ev.ShellReady):
-            if on is not None:
-                self._stands_on[key] = on
+            if on is None:
+                return  # never asked for, so its command is not run
+            self._stands_on[key] = on
             self._failed = None
             self._opening.add(key)
             self.run_worker(self._show_ready(key, word), group="shells")
