@@ -55,13 +55,15 @@ async def test_a_shell_has_a_prompt_takes_keys_follows_the_window_and_ends_with_
         assert "good day, xterm-256color, truecolor\r\n" in await shell.until(r"truecolor\r\n")
         pty.write(b"stty size\r")
         await shell.until(r"24 80\r\n")
-        pty.write(b"trap 'echo resized to $(stty size)' WINCH\r")
+        pty.write(b"trap 'echo resized to $(stty size)' WINCH; echo tra''pped\r")
+        await shell.until(r"trapped\r\n")
         pty.resize(133, 44)
         await shell.until(r"resized to 44 133\r\n")
 
         pty.write(b"echo sleep''s; sleep 600\r")
         await shell.until(r"sleeps\r\n")
         pty.write(b"\x03")
+        await shell.until(r"# ")
         pty.write(b"echo inter''rupted $?\r")
         await shell.until(r"interrupted 130\r\n")
 
@@ -85,6 +87,7 @@ async def test_a_shell_of_another_user_can_be_interrupted_too(machine: SmolMachi
         pty.write(b"id -un; tty; sleep 600\r")
         await shell.until(r"nobody\r\n/dev/pts/\d+\r\n")
         pty.write(b"\x03")
+        await shell.until(r"\$ ")
         pty.write(b"exit 9\r")
         assert (await asyncio.wait_for(shell.ended, 30)).code == 9
 
