@@ -46,9 +46,19 @@ async def opened(engine: Engine, task: Path, *agents: AgentSpec) -> TaskView:
 async def saved(engine: Engine, view: TaskView, path: str, old: str, new: str) -> list[ev.RunStarted]:
     """Save a file; the runs of the agent that this starts."""
     since = len(engine.events)
+
+    def taken_in() -> bool:
+        """Settled again since this file changed; a batch of other files may come before it."""
+        changes = (
+            number
+            for number, event in enumerate(engine.events)
+            if number >= since and isinstance(event, ev.FilesChanged) and path in event.paths
+        )
+        changed = next(changes, None)
+        return changed is not None and bool(engine.said(ev.Settled, changed)) and view.settled
+
     rewrite(Path(view.path) / path, old, new)
-    await engine.until(lambda: engine.said(ev.FilesChanged, since) and engine.said(ev.Settled, since))
-    await engine.until(lambda: view.settled)
+    await engine.until(taken_in)
     return [event for event in engine.said(ev.RunStarted, since) if event.case == CASE]
 
 

@@ -25,6 +25,7 @@ from workbench.trials.script_agent import IMPORT_PATH
 from workbench.trials.smol import WorkbenchSmolEnvironment, use_session
 from workbench.trials.states import KeptState
 
+THEIRS = EnvironmentConfig.model_validate({"type": "smol"})
 OURS = EnvironmentConfig(import_path="workbench.trials.smol:WorkbenchSmolEnvironment")
 
 
@@ -35,55 +36,49 @@ async def in_session(session: SmolSession) -> AsyncIterator[None]:
     use_session(None)
 
 
-async def test_what_an_agent_left_is_verified_again_on_a_branch(
+async def test_trials_come_out_as_on_harbors_own_environment_and_are_verified_again(
     task: LoadedTask, tmp_path: Path, session: SmolSession
 ) -> None:
     heard, kept, before = Heard(), list[KeptState](), session.names()
+    numbers = itertools.count()
 
     async def keep(environment: BaseEnvironment, step: str) -> None:
         assert isinstance(environment, WorkbenchSmolEnvironment)
-        kept.append(KeptState(await environment.keep_state(), tmp_path / "whole"))
+        kept.append(KeptState(await environment.keep_state(), environment.trial_paths.trial_dir))
 
-    async def run(name: str, **more: Any) -> Outcome:
-        return await run_trial(
-            TrialRequest(task.path, tmp_path, name, AgentConfig(name="oracle"), OURS, **more), heard
-        )
-
-    whole = await run("whole", before_verifying=keep)
-    assert (whole.kind, whole.reward, whole.whole) == ("passed", 1.0, True)
-    printed = (tmp_path / "whole" / "verifier" / "test-stdout.txt").read_text()
-    assert heard.text("verifier") == printed != ""
-    for name in ("again", "and again"):
-        again = await run(name, kept=kept[0])
-        assert (again.kind, again.reward, again.whole) == ("passed", 1.0, False)
-    await kept[0].state.delete()
-    assert len(set(session.names()) - set(before)) <= 1  # the image's state
-
-
-async def test_harbors_own_environment_gives_the_same(task: LoadedTask, tmp_path: Path) -> None:
-    async def run(name: str, agent: str, config: EnvironmentConfig) -> Outcome:
+    async def run(
+        agent: str, config: EnvironmentConfig, observer: Heard | None = None, **more: Any
+    ) -> Outcome:
         async def once() -> Outcome:
-            trial = f"{name}-{agent}-{next(numbers)}"
-            outcome = await run_trial(
-                TrialRequest(task.path, tmp_path, trial, AgentConfig(name=agent), config), Heard()
+            request = TrialRequest(
+                task.path, tmp_path, f"{agent}-{next(numbers)}", AgentConfig(name=agent), config, **more
             )
+            outcome = await run_trial(request, observer or Heard())
             if outcome.exception:
                 raise MachineError(outcome.reason)
             return outcome
 
         return await boot(once)
 
-    numbers = itertools.count()
-
-    theirs = EnvironmentConfig.model_validate({"type": "smol"})
+    oracle = await run("oracle", OURS, heard, before_verifying=keep)
+    assert (oracle.kind, oracle.reward, oracle.whole) == ("passed", 1.0, True)
+    printed = (kept[0].trial_dir or tmp_path) / "verifier" / "test-stdout.txt"
+    assert heard.text("verifier") == printed.read_text() != ""
+    nop = await run("nop", OURS)
+    assert (nop.kind, nop.reward) == ("failed", 0.0)
     try:
-        for agent in ("oracle", "nop"):
-            own, harbors = await run("ours", agent, OURS), await run("harbors", agent, theirs)
+        for agent, own in (("oracle", oracle), ("nop", nop)):
+            harbors = await run(agent, THEIRS)
             assert (own.kind, own.reason, own.rewards) == (harbors.kind, harbors.reason, harbors.rewards)
             assert [phase.name for phase in own.phases] == [phase.name for phase in harbors.phases]
             assert own.tests == harbors.tests
     finally:
         await close_harbor_goldens()
+
+    again = await run("oracle", OURS, kept=kept[0])
+    assert (again.kind, again.reward, again.whole) == ("passed", 1.0, False)
+    await kept[0].state.delete()
+    assert len(set(session.names()) - set(before)) <= 1  # the image's state
 
 
 async def test_a_vmm_killed_in_a_trial_is_an_outcome_of_its_own(

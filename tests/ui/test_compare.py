@@ -123,7 +123,7 @@ async def test_what_is_printed_meanwhile_is_compared_too() -> None:
 async def test_one_run_alone_cannot_be_compared() -> None:
     async with opened(Stream().engine().task().whole("oracle", passed())) as driven:
         await driven.press("c")
-        assert "There are no two runs to compare yet." in driven.text
+        assert driven.app.told[-1].message.startswith("Nothing to compare this run with")
 
 
 async def test_trajectories_and_files_are_compared_from_the_trial_directories(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_it_is_suspended_and_brought_back() -> None:
     with Screen([sys.executable, "-c", PROGRAM]) as screen:
         screen.wait_for(b"6 passed")
         screen.press(b"\x1a", LEAVES)
+        os.waitid(os.P_PID, screen.pid, os.WSTOPPED | os.WNOWAIT)
         os.kill(screen.pid, signal.SIGCONT)
         screen.wait_for(b"6 passed")
         screen.press(b"q", LEAVES)

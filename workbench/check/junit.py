@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -16,14 +17,18 @@ from workbench.trials.outcome import OutcomeKind
 _ERRORS: frozenset[OutcomeKind] = frozenset({"void", "error", "timeout", "killed"})
 
 
-def write(path: Path, session: Session) -> None:
+def write(path: Path, tasks: Sequence[TaskView], session: Session) -> None:
     """Write the file, whole or not at all.
+
+    Args:
+        tasks: In the order of their suites.
+        session: What they are part of.
 
     Raises:
         OSError: it cannot be written.
     """
     root = ET.Element("testsuites", name="workbench check")
-    for task in session.tasks.values():
+    for task in tasks:
         root.append(_suite(task, session))
     for key in ("tests", "failures", "errors", "skipped"):
         root.set(key, str(sum(int(suite.get(key, "0")) for suite in root)))

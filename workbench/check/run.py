@@ -157,7 +157,7 @@ class _Check:
             self._note(exit_code(view))
         if self._options.junit:
             try:
-                junit.write(self._options.junit, self._session)
+                junit.write(self._options.junit, views, self._session)
             except OSError as error:
                 self._note(Exit.WRONG)
                 self._say("error", f"{self._options.junit}: cannot be written: {error.strerror}")

@@ -22,6 +22,10 @@ type Size = tuple[int, int]
 """Columns and lines."""
 
 
+_LOOKS = 3
+"""In a row, that show the same on a screen at rest."""
+
+
 class Stage:
     """A screen on which a recording happens as fast as it can be drawn; time only goes forward."""
 
@@ -52,13 +56,14 @@ class Stage:
         await self._settle()
         if isinstance(self.app.screen, MainScreen):
             self.app.screen.refresh_views()
-        await self._pause()
+        await self._rest()
 
     async def press(self, *keys: str) -> None:
         """Press keys, named as Textual names them."""
         assert self._pilot
         await self._pilot.press(*keys)
         await self._settle()
+        await self._rest()
 
     def strips(self) -> list[Strip]:
         """The screen's lines."""
@@ -68,6 +73,13 @@ class Stage:
         await self._pause()
         while not (self._source.all_taken and self.app.up_to_date):
             await self._pause()
+
+    async def _rest(self) -> None:
+        """Until nothing moves any more: what is shown may ask for another layout."""
+        looks: list[list[str]] = []
+        while len(looks) < _LOOKS or any(look != looks[-1] for look in looks[-_LOOKS:]):
+            await self._pause()
+            looks.append([strip.text for strip in self.strips()])
 
     async def _pause(self) -> None:
         assert self._pilot

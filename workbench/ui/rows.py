@@ -22,7 +22,9 @@ class Rows:
             width: Cells of a row; None for rows as long as their lines.
             raw: Colour sequences are shown, so they take room.
         """
-        self._lines = lines
+        self.lines = lines
+        self.dropped = lines.dropped
+        """How many lines were dropped when these rows were begun."""
         self._width = width
         self.width = width or 0
         """Cells of a row, 0 for rows as long as their lines."""
@@ -34,22 +36,22 @@ class Rows:
 
     def __len__(self) -> int:
         if self._width is None:
-            return len(self._lines)
-        return self._starts[-1] + len(self._lines) - self._measured_lines
+            return len(self.lines)
+        return self._starts[-1] + len(self.lines) - self._measured_lines
 
     @property
     def _measured_lines(self) -> int:
         measured = len(self._starts) - 1
-        return self._lines.start(measured) if measured < self._lines.blocks else len(self._lines)
+        return self.lines.start(measured) if measured < self.lines.blocks else len(self.lines)
 
     def grown(self) -> None:
         """Measure the last block anew: lines were added to it, or its last line grew."""
-        self._ends.discard(self._lines.blocks - 1)
-        del self._starts[max(1, self._lines.blocks) :]
+        self._ends.discard(self.lines.blocks - 1)
+        del self._starts[max(1, self.lines.blocks) :]
 
     def measure(self) -> Iterator[None]:
         """Measure what is not measured yet, block by block, so that the caller can breathe in between."""
-        while self._width is not None and len(self._starts) <= self._lines.blocks:
+        while self._width is not None and len(self._starts) <= self.lines.blocks:
             ends = self._block_ends(len(self._starts) - 1)
             self._starts.append(self._starts[-1] + (ends[-1] if ends else 0))
             yield
@@ -64,7 +66,7 @@ class Rows:
         ends = self._block_ends(block)
         offset = row - self._starts[block]
         line = bisect_right(ends, offset)
-        return self._lines.start(block) + line, offset - (ends[line - 1] if line else 0)
+        return self.lines.start(block) + line, offset - (ends[line - 1] if line else 0)
 
     def first(self, line: int) -> int:
         """The first row of a line."""
@@ -73,8 +75,8 @@ class Rows:
         measured = self._measured_lines
         if line >= measured:
             return self._starts[-1] + line - measured
-        block = self._lines.block_of(line)
-        before = line - self._lines.start(block)
+        block = self.lines.block_of(line)
+        before = line - self.lines.start(block)
         return self._starts[block] + (self._block_ends(block)[before - 1] if before else 0)
 
     def cuts(self, text: str) -> list[int]:
@@ -87,7 +89,7 @@ class Rows:
 
     def _block_ends(self, block: int) -> list[int]:
         if (ends := self._ends.get(block)) is None:
-            ends = self._ends[block] = self._measured(self._lines.block(block))
+            ends = self._ends[block] = self._measured(self.lines.block(block))
         return ends
 
     def _measured(self, lines: list[str]) -> list[int]:

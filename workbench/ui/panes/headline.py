@@ -54,7 +54,8 @@ def _standing(case: CaseView, run: Run | None, now: float) -> Content:
     ]
     start = Content.assemble((f"{mark.sign} {mark.word}", f"bold {mark.color}".strip()), must)
     if run.outcome:
-        rewards = "" if "reward" in run.outcome.reason else f"  {words.rewards(run.outcome)}"
+        told = "reward" in run.outcome.reason and len(run.outcome.rewards) < 2
+        rewards = "" if told else f"  {words.rewards(run.outcome)}"
         return Content.assemble(start, rewards, f"  {_short(words.reason(run.outcome))}", *set_apart)
     left = seconds_left(run, now)
     expected = f"  about {words.seconds(left)} left" if left else ""

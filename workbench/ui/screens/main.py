@@ -91,7 +91,7 @@ class MainScreen(TaskScreen):
         yield Banner()
         with Container(id="body"):
             with Vertical(id="left"):
-                yield CaseList()
+                yield CaseList(self._case_selected)
                 yield ProblemList()
             yield RunPane(self._before.tab)
         yield TaskShells(self._path, first=self._shell)
@@ -156,7 +156,7 @@ class MainScreen(TaskScreen):
             return _NO_NEGATIVES
         return Content()
 
-    def on_case_list_selected(self) -> None:
+    def _case_selected(self) -> None:
         """Show the newest run of another case, and let its runs go first once the user stays there."""
         self._run = ""
         if self._looking:

@@ -152,7 +152,7 @@ class TaskScreen(Screen[None]):
         case, run = self.case, self.run_shown
         other = self._baseline(case, run) if case and run else None
         if case is None or run is None or other is None:
-            self.app.notify("There are no two runs to compare yet.")
+            self.app.notify("Nothing to compare this run with: select another case, or mark a run by space.")
             return
         sides = (self.view, *other), (self.view, case, run)
         self.app.push_screen(CompareScreen(*sides, self._clock))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 from textual.widgets.option_list import Option
 
 from workbench.session import CaseView, Run, TaskView
@@ -59,18 +60,38 @@ class Columns:
 class Cases(ChoiceList):
     """The rows."""
 
+    _quiet = False
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Change the rows without telling which one is selected meanwhile."""
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        """Tell at once."""
+        super().watch_highlighted(highlighted)
+        if not self._quiet and isinstance(self.parent, CaseList):
+            self.parent.tell_selected()
+
 
 class CaseList(Vertical):
     """A table of cases, one row each, under its headings."""
 
-    @dataclass
-    class Selected(Message):
-        """Another case is the selected one."""
-
-        name: str
-
-    def __init__(self) -> None:
+    def __init__(self, on_selected: Callable[[], None]) -> None:
+        """
+        Args:
+            on_selected: Called when another case is the selected one. Not a message, which other work may
+                come between: so the rows and what they select are drawn in one go.
+        """
         super().__init__()
+        self._on_selected = on_selected
+        self._told: str | None = None
+        """The case that was told to be the selected one."""
+        self._hint = Content()
         self._view: TaskView | None = None
         self._now = 0.0
         self._rows: dict[str, tuple[object, ...]] = {}
@@ -110,7 +131,7 @@ class CaseList(Vertical):
             now: Unix seconds, for what runs.
             marked: The run that is marked.
         """
-        self._view, self._now, self._marked = task, now, marked
+        self._view, self._now, self._marked, self._hint = task, now, marked, hint
         views = list(task.cases.values()) if task else []
         self.set_class(not views, "-empty")
         self.set_class(hint.cell_length > 0, "-hinted")
@@ -136,14 +157,15 @@ class CaseList(Vertical):
     def on_resize(self) -> None:
         """Fit the columns again."""
         if self._view and self._view.cases:
-            self.show(self._view, Content(), self._now, self._marked)
+            self.show(self._view, self._hint, self._now, self._marked)
 
     def _replace(self, views: list[CaseView], columns: Columns, scale: float) -> None:
         rows = self.query_one(Cases)
-        before = self.selected
+        before = self._told
+        self._told = None
         self._rows = {view.case.name: _key(view, self._notes(view), scale, self._now) for view in views}
         self.query_one("#case-headings", Static).update(_headings(columns))
-        with self.prevent(OptionList.OptionHighlighted):
+        with rows.quietly():
             rows.set_options(
                 Option(_row(view, self._notes(view), columns, scale, self._now), id=view.case.name)
                 for view in views
@@ -151,8 +173,8 @@ class CaseList(Vertical):
             if views:
                 rows.highlighted = 0
                 self.select(before or "")
-        if self.selected != before and self.selected:
-            self.post_message(self.Selected(self.selected))
+        self._told = before
+        self.tell_selected()
 
     def _notes(self, view: CaseView) -> tuple[words.Mark, ...]:
         """What else there is to say of how a case stands, in the order of its weight."""
@@ -168,11 +190,11 @@ class CaseList(Vertical):
             notes.append(words.WAITING)
         return tuple(notes)
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say which case is selected now."""
-        event.stop()
-        if event.option_id:
-            self.post_message(self.Selected(event.option_id))
+    def tell_selected(self) -> None:
+        """Tell that another case is the selected one, if it is."""
+        if self.selected and self.selected != self._told:
+            self._told = self.selected
+            self._on_selected()
 
 
 def _timed(view: CaseView) -> Run | None:

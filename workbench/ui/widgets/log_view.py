@@ -82,6 +82,7 @@ class LogView(ScrollView, can_focus=True):
         """Whether more lines may come."""
         self._lines: Lines = LiveLines()
         self._rows = Rows(self._lines, None)
+        self._laid_out: LRUCache[tuple[int, int | None, bool], Rows] = LRUCache(8)
         self._known = 0
         """Lines drawn so far."""
         self._dropped = 0
@@ -146,11 +147,20 @@ class LogView(ScrollView, can_focus=True):
         line = self._rows.at(self.scroll_offset.y)[0] if not self.follow and self._known else 0
         # A column is kept free for the scrollbar, so that its coming does not change the rows.
         room = self.size.width - self.styles.gutter.width - 1
-        self._rows = Rows(self._lines, max(1, room) if self.wrap else None, raw=self.raw)
+        self._rows = self._rows_of(max(1, room) if self.wrap else None)
         self._width = 0
         self._known = len(self._lines)
         self._forget()
         self._work(line)
+
+    def _rows_of(self, width: int | None) -> Rows:
+        """Rows of the lines that are shown, which are measured already where they were shown before."""
+        key = (id(self._lines), width, self.raw)
+        rows = self._laid_out.get(key)
+        if rows is None or rows.lines is not self._lines or rows.dropped != self._lines.dropped:
+            rows = self._laid_out[key] = Rows(self._lines, width, raw=self.raw)
+        rows.grown()
+        return rows
 
     def _work(self, line: int | None = None) -> None:
         """Measure rows and search, now for a slice and then as long as it takes."""
