@@ -168,6 +168,7 @@ class CaseRuns:
             loaded=self._now.loaded,
             trials_dir=self._trials_dir,
             why=why,
+            digest=self._now.digest,
             reuse=known.reusable() if reusing else None,
             trace=self.trace == "all" or (self.trace == "negatives" and known.case.kind == "negative"),
         )

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from workbench.cases.case import Case
@@ -33,7 +34,7 @@ class Reading:
         """The cases' names."""
         return frozenset(case.name for case in self.cases)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Of all the task's files."""
         return hashlib.sha256(repr(sorted(self.snapshot.entries.items())).encode()).hexdigest()

@@ -37,6 +37,8 @@ class Replay:
     loaded: LoadedTask
     trials_dir: Path
     why: str
+    digest: str = ""
+    """Of all the task's files when it was queued."""
     counts: bool = True
     """Whether its outcome is the case's; what is tried in a shell is not."""
     reuse: tuple[str, Kept] | None = None
@@ -69,6 +71,7 @@ async def replay(what: Replay, services: Services) -> Outcome:
         agent=agent_of(what.known.case, what.loaded, trace=what.trace),
         environment=await services.environment(what.loaded),
         threshold=services.settings.threshold,
+        digest=what.digest,
     )
     told = _Telling(services.emit, what.run)
     if what.reuse is None:

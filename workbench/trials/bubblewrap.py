@@ -204,13 +204,13 @@ class BubblewrapEnvironment(BaseEnvironment):
 
     @override
     async def stop(self, delete: bool) -> None:
-        """Delete the machine; with `delete` false it lives on until its session ends."""
+        """Delete the machine, in the background; with `delete` false it lives on until its session ends."""
         machine = self._machine
         if machine is None:
             return
         if delete:
             self._machine = None
-            await machine.delete()
+            current_session().delete_soon(machine)
         else:
             self.logger.warning("the machine %s is kept until this process ends", machine.name)
 

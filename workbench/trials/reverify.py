@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, override
+from typing import override
 
 from harbor.models.task.config import StepConfig
 from harbor.models.task.verifier_mode import resolve_step_verifier_mode
@@ -21,26 +21,33 @@ from harbor.trial.multi_step import MultiStepTrial
 from harbor.trial.single_step import SingleStepTrial
 from harbor.trial.trial import Trial
 
+from workbench.trials.read_once import TaskRead, read_once
 from workbench.trials.states import KeptState, StatefulEnvironment
 
 
-async def reverified_trial(config: TrialConfig, kept: KeptState) -> Trial:
+async def reverified_trial(config: TrialConfig, kept: KeptState, digest: str = "") -> Trial:
     """A trial that starts where the kept state's agent ended.
+
+    Args:
+        config: Of a task in a local directory.
+        digest: Of all the task's files; trials of the same digest share what Harbor makes of them.
 
     Raises:
         TypeError: the environment cannot start from a state.
         Exception: whatever Harbor raises for a task or a configuration that it refuses.
     """
-    task, downloaded = await Trial._load_task(config)
-    kind = ReverifiedSteps if task.has_steps else ReverifiedTrial
-    return kind(config, kept, _task=task, _task_download_result=downloaded)
+    read = await read_once(config, digest)
+    kind = ReverifiedSteps if read.task.has_steps else ReverifiedTrial
+    return kind(config, kept, read)
 
 
 class _FromState(Trial):
     """What both kinds share: the environment starts as a branch, and the record is taken over."""
 
-    def __init__(self, config: TrialConfig, kept: KeptState, **kwargs: Any) -> None:
-        super().__init__(config, **kwargs)
+    def __init__(self, config: TrialConfig, kept: KeptState, read: TaskRead) -> None:
+        with read.in_locks():
+            super().__init__(config, _task=read.task, _task_download_result=read.downloaded)
+        read.lock = self._trial_lock.task
         environment = self.agent_environment
         if not isinstance(environment, StatefulEnvironment):
             raise TypeError(f"{type(environment).__name__} cannot start from a state")

@@ -61,6 +61,8 @@ class TrialRequest:
     """Verify what this state's agent left, instead of running the agent."""
     regrade: Path | None = None
     """Verify the artifacts of this trial, instead of running the agent: where the verifier is separate."""
+    digest: str = ""
+    """Of all the task's files, when known; what verifies again shares what is read of them."""
 
     @property
     def whole(self) -> bool:
@@ -189,7 +191,9 @@ async def _run(request: TrialRequest, observer: Observer) -> Outcome:
             else None
         ),
     )
-    trial = await (reverified_trial(config, request.kept) if request.kept else Trial.create(config))
+    trial = await (
+        reverified_trial(config, request.kept, request.digest) if request.kept else Trial.create(config)
+    )
     watch = _Watch(trial, observer, request.before_verifying)
     watch.attach()
     try:
