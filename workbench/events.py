@@ -17,7 +17,7 @@ import msgspec
 
 from workbench.cases.case import Case, Trace
 from workbench.images.build_events import BuildEvent
-from workbench.machines.machine import HostCommand
+from workbench.machines.machine import GuestUsage, HostCommand
 from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
@@ -300,6 +300,8 @@ class MachineCost(msgspec.Struct, frozen=True):
     processes: int = 0
     run: str = ""
     """The run whose trial is on it; empty for a shell's machine and for a state."""
+    guest: GuestUsage | None = None
+    """What the machine itself says it uses, where it has a kernel of its own."""
 
 
 class CostsMeasured(_Event, frozen=True, kw_only=True, tag="costs-measured"):

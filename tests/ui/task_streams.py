@@ -13,11 +13,12 @@ from workbench.images.build_events import (
     StepOutput,
     StepStarted,
 )
-from workbench.machines.machine import HostCommand
+from workbench.machines.machine import GuestUsage, HostCommand
 from workbench.proof.documents import Slower
 from workbench.trials.outcome import Outcome, Phase, PhaseName
 
 PROMPT = "root@slugify:/app#"
+GUEST = GuestUsage(cpu_percent=3.2, memory_used_bytes=212 << 20, memory_total_bytes=2 << 30)
 DOCKERFILE = (
     (1, "FROM python:3.12-slim"),
     (3, "RUN pip install flask"),
@@ -92,7 +93,7 @@ class TaskStream(Stream):
         """Two shells' machines, and three states."""
         machines = (
             ev.MachineCost("image-1", "the image", 12 << 20, 0.31, 3),
-            ev.MachineCost("oracle-2", "what oracle left", 29 << 20, 1.4, 7),
+            ev.MachineCost("oracle-2", "what oracle left", 29 << 20, 1.4, 7, "", GUEST),
         )
         states = tuple(
             ev.MachineCost(f"slugify:{name}:", f"what {name} left", size)

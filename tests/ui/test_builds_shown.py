@@ -146,6 +146,7 @@ async def test_a_key_shows_what_each_costs_the_greatest_first() -> None:
             assert text.index("machine on what oracle left") < text.index("machine on the image")
             line = next(line for line in text.splitlines() if "machine on what oracle left" in line)
             assert "29 MiB     1.40 s          7" in line
+            assert "  inside: 212 MiB of 2.0 GiB, 3 % of a core" in text
             assert "state with what hard-coded left" in text
 
 

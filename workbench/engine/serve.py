@@ -17,7 +17,7 @@ from workbench import places
 from workbench import wishes as ws
 from workbench.engine.case_runs import CONFIRMING
 from workbench.engine.choose import choose
-from workbench.engine.costs import measure
+from workbench.engine.costs import Guests, measure
 from workbench.engine.images import Images
 from workbench.engine.opened import OpenedTask
 from workbench.engine.provider import NoProviderError, Provider
@@ -128,11 +128,11 @@ class _Engine:
 
     async def measure(self) -> None:
         """Tell what machines and states cost, while there are any."""
-        told = False
+        told, guests = False, Guests()
         while True:
             await asyncio.sleep(MEASURE_SECONDS)
             shells = [task.shells for task in self.tasks.values()]
-            costs = await measure(shells, self.services.states)
+            costs = await measure(shells, self.services.states, guests)
             alive = bool(costs.machines or costs.states)
             if alive or told:
                 self.emit(costs)

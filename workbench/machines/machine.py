@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -56,6 +56,15 @@ class Usage(msgspec.Struct, frozen=True):
     """Host memory: the VMM's, or of all its processes."""
     cpu_seconds: float
     processes: int
+
+
+class GuestUsage(msgspec.Struct, frozen=True):
+    """What a guest, a machine with a kernel of its own, says of itself."""
+
+    cpu_percent: float
+    """Of one core."""
+    memory_used_bytes: int
+    memory_total_bytes: int
 
 
 class State(Protocol):
@@ -152,4 +161,17 @@ class Machine(Protocol):
 
     async def delete(self) -> None:
         """End everything in it and remove it. Idempotent, and never raises for a machine that died."""
+        ...
+
+
+@runtime_checkable
+class Guest(Protocol):
+    """A machine with a kernel of its own."""
+
+    async def guest_usage(self) -> GuestUsage:
+        """What it takes of what it was given.
+
+        Raises:
+            MachineError: it does not say.
+        """
         ...

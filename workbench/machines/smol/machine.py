@@ -10,7 +10,15 @@ from pathlib import Path
 import msgspec
 from smol import ExecOptions
 
-from workbench.machines.machine import Finished, HostCommand, MachineDiedError, MachineError, OnOutput, Usage
+from workbench.machines.machine import (
+    Finished,
+    GuestUsage,
+    HostCommand,
+    MachineDiedError,
+    MachineError,
+    OnOutput,
+    Usage,
+)
 from workbench.machines.smol import files, vmm
 from workbench.machines.smol.sdk import CLI
 from workbench.machines.smol.vm import Vm, cut_short, to_the_end
@@ -37,15 +45,6 @@ _PASSED_ON = (
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
 )
-
-
-class GuestUsage(msgspec.Struct, frozen=True):
-    """What a guest says of itself."""
-
-    cpu_percent: float
-    """Of one core."""
-    memory_used_bytes: int
-    memory_total_bytes: int
 
 
 class SmolMachine:

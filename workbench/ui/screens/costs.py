@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from workbench.events import MachineCost
+from workbench.machines.machine import GuestUsage
 from workbench.session import Session
 from workbench.ui import words
 from workbench.ui.figures import count, memory
@@ -82,8 +83,16 @@ def _part(
         cells = [memory(one.memory_bytes), words.seconds(one.cpu_seconds), str(one.processes)]
         name = f"{what} {holds} {one.stands_on}"
         rows.append(_cut(name, width) + "".join(f"{cell:>{_FIGURE}}" for cell in cells[: len(figures)]))
+        if one.guest:
+            rows.append(Content.styled(f"  {_guest(one.guest)}", words.MUTED))
     rows.append(_cut("together", width).stylize("bold") + f"{memory(total):>{_FIGURE}}")
     return rows
+
+
+def _guest(usage: GuestUsage) -> str:
+    """What a guest says of itself."""
+    taken = f"{memory(usage.memory_used_bytes)} of {memory(usage.memory_total_bytes)}"
+    return f"inside: {taken}, {usage.cpu_percent:.0f} % of a core"
 
 
 def _cut(text: str, width: int) -> Content:
