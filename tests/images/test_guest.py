@@ -30,7 +30,7 @@ class Ended(msgspec.Struct):
 
 
 class Host:
-    """This host as a guest."""
+    """This host as a guest, which prints text."""
 
     async def exec(
         self,
@@ -47,7 +47,7 @@ class Host:
             stdout, stderr = await asyncio.wait_for(process.communicate(), timeout)
             return Ended(process.returncode or 0, stdout, stderr)
         while piece := await process.stdout.read(1000):  # pieces that end anywhere
-            await on_output(piece, "stdout")
+            await on_output(piece.decode(errors="replace").encode(), "stdout")
         return Ended(await process.wait(), b"", b"")
 
     async def upload(self, source: Path, target: str) -> None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from workbench.machines.machine import HostCommand
 from workbench.machines.smol.machine import SmolMachine
 from workbench.machines.smol.session import SmolSession
@@ -38,10 +40,12 @@ class Shell:
 
     async def until(self, pattern: str) -> str:
         """All that was printed up to and with `pattern`, which is then forgotten."""
-        async with asyncio.timeout(60):
-            while not (found := re.search(pattern, self._printed)):
-                self._more.clear()
-                await self._more.wait()
+        while not (found := re.search(pattern, self._printed)):
+            self._more.clear()
+            try:
+                await asyncio.wait_for(self._more.wait(), 60)
+            except TimeoutError:
+                pytest.fail(f"{pattern!r} never came, only {self._printed[-2000:]!r}")
         seen, self._printed = self._printed[: found.end()], self._printed[found.end() :]
         return seen
 

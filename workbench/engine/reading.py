@@ -74,6 +74,8 @@ async def read_again(before: Reading, services: Services) -> Reading | None:
         return None
     if any(was[path] != now[path] and _shapes(path) for path in now):
         return None
+    if was == now:
+        snapshot = before.snapshot  # what is known of it need not be found again
     return _reading(before.loaded, snapshot, before.cases, services)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -96,10 +97,11 @@ class GuestBuildah:
         return ""
 
     async def export(self, image: str, sink: Sink) -> None:
-        async def take(piece: bytes) -> None:
-            sink(piece)
-
-        code = await self._follow(shlex.join(["sh", "-c", beside(self._buildah, image), "sh", *TAR]), take)
+        # As letters: what a microVM's command prints is text, in which other bytes are lost.
+        archive = shlex.quote(f"{self._home}/{image}.tar")
+        pack = shlex.join(["sh", "-c", beside(self._buildah, image), "sh", *TAR])
+        letters = f"{pack} >{archive} && base64 {archive}; code=$?; rm -f {archive}; exit $code"
+        code = await self._follow(letters, _Base64(sink).take)
         if code:
             raise ImageError(f"the image could not be exported: exit code {code}")
 
@@ -136,6 +138,20 @@ class GuestBuildah:
 
 async def _started(start: Callable[[], Awaitable[Guest]]) -> Guest:
     return await start()
+
+
+class _Base64:
+    """Letters put together to what they stand for."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._rest = b""
+
+    async def take(self, piece: bytes) -> None:
+        letters = self._rest + piece.translate(None, b"\r\n")
+        whole = len(letters) // 4 * 4
+        self._rest = letters[whole:]
+        self._sink(base64.b64decode(letters[:whole]))
 
 
 class _Lines:

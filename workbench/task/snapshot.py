@@ -32,7 +32,7 @@ _SETTLED_NS = 2_000_000_000
 """A file that changed less than this ago may change again with the same times, as file systems round them."""
 
 _digests: dict[tuple[int, ...], str] = {}
-"""Digests of file contents by device, inode, size and times."""
+"""Digests of file contents, or of what one says about judging, by device, inode, size and times."""
 
 
 class VerifierPlace(msgspec.Struct, frozen=True):
@@ -97,7 +97,7 @@ def _walk(root: Path, prefix: str, ancestors: tuple[Path, ...]) -> Iterator[tupl
                 if target not in ancestors and target.is_relative_to(ancestors[0]):
                     yield from _walk(root, f"{path}/", (*ancestors, target))
             elif stat.S_ISREG(entry.st_mode):
-                yield path, _digest("file", link, oct(entry.st_mode), _file_digest(child.path, path))
+                yield path, _digest("file", link, oct(entry.st_mode), _file_digest(child.path, path, entry))
             else:
                 yield path, _digest("other", link, oct(entry.st_mode))
         except OSError:
@@ -108,20 +108,26 @@ def _digest(*parts: str) -> Digest:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _file_digest(file: str, path: str) -> str:
+def _file_digest(file: str, path: str, found: os.stat_result) -> str:
+    judging = path.startswith("negatives/") and path.endswith(f"/{_CASE_KEYS}")
+    if known := _digests.get(_identity(found, judging)):
+        return known
     with open(file, "rb") as opened:
         before = os.fstat(opened.fileno())
-        key = (before.st_dev, before.st_ino, before.st_size, before.st_mtime_ns, before.st_ctime_ns)
-        if path.startswith("negatives/") and path.endswith(f"/{_CASE_KEYS}"):
-            return _expectation_digest(opened.read())
-        if known := _digests.get(key):
-            return known
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        if time.time_ns() - max(before.st_mtime_ns, before.st_ctime_ns) > _SETTLED_NS:
-            if len(_digests) >= _CACHED_FILES:
-                _digests.clear()
-            _digests[key] = digest
-        return digest
+        if judging:
+            digest = _expectation_digest(opened.read())
+        else:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if time.time_ns() - max(before.st_mtime_ns, before.st_ctime_ns) > _SETTLED_NS:
+        if len(_digests) >= _CACHED_FILES:
+            _digests.clear()
+        _digests[_identity(before, judging)] = digest
+    return digest
+
+
+def _identity(found: os.stat_result, judging: bool) -> tuple[int, ...]:
+    """Another for a file of another content."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, judging
 
 
 def _expectation_digest(data: bytes) -> str:
