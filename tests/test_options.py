@@ -88,3 +88,14 @@ def test_the_engine_takes_every_option(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     events = [ev.decode(line) for line in done.stdout.splitlines()]
     assert (type(events[0]), type(events[-1])) == (ev.EngineStarted, ev.EngineStopped)
+
+
+def test_settings_name_the_builder_and_the_command_line_goes_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('builder = "podman"\nbuilder_image = "/images/builder.tar"\n')
+    monkeypatch.setenv("WORKBENCH_CONFIG", str(file))
+    assert asked(watching) == EngineOptions(builder="podman", builder_image="/images/builder.tar")
+    assert asked(watching, "--builder", "smol").builder == "smol"
+    assert "--builder-image /images/builder.tar" in " ".join(asked(watching).argv)

@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
-from workbench.cases.case import Case, Trace
-from workbench.images.build_events import BuildEvent
+from workbench.cases.case import Case, Expectation, Trace
+from workbench.images.build_events import BuildEvent, RegistryAnswer
 from workbench.machines.machine import GuestUsage, HostCommand
 from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
@@ -231,6 +231,26 @@ class ReceiptTold(_Event, frozen=True, kw_only=True, tag="receipt-told"):
     receipt: ProofReceipt
 
 
+class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of an earlier day, or of another task, whose trial directory is still there."""
+
+    task: str
+    """The task's absolute directory."""
+    case: str
+    expect: Expectation | None
+    at: float
+    """Unix seconds when it ended."""
+    trial_dir: str
+    outcome: Outcome
+
+
+class EarlierRunsTold(_Event, frozen=True, kw_only=True, tag="earlier-runs-told"):
+    """The newest runs that are kept, of whatever task, newest first; replaces those told before."""
+
+    task: str
+    runs: tuple[EarlierRun, ...]
+
+
 class VerdictReached(_Event, frozen=True, kw_only=True, tag="verdict-reached"):
     """What the cases come to now. Sent when it changes, and when a replay has settled."""
 
@@ -251,6 +271,13 @@ class ImageEvent(_Event, frozen=True, kw_only=True, tag="image"):
     directory: str
     """What it is built from, relative to the task: `environment`, `tests` or `steps/NAME/tests`."""
     build: BuildEvent
+
+
+class RegistriesAsked(_Event, frozen=True, kw_only=True, tag="registries-asked"):
+    """Registries were asked, because it was wished, what the names of the task's images stand for."""
+
+    task: str
+    answers: tuple[RegistryAnswer, ...]
 
 
 class ShellReady(_Event, frozen=True, kw_only=True, tag="shell-ready"):
@@ -340,9 +367,11 @@ type Event = (
     | RunRecalled
     | ConfirmationDiffered
     | ReceiptTold
+    | EarlierRunsTold
     | VerdictReached
     | Settled
     | ImageEvent
+    | RegistriesAsked
     | ShellReady
     | ShellFailed
     | ShellLost

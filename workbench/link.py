@@ -56,6 +56,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`none`, `negatives` or `all`: whose scripts' commands are told apart; empty for the engine's own."""
     builder: str = ""
     """What builds Dockerfiles; empty for the first that works."""
+    builder_image: str = ""
+    """An image with buildah, for microVMs to build in; empty for none."""
     keep_states: int | None = None
     """How many states are kept that agents left; None for the engine's own number."""
     keep_memory: int | None = None
@@ -82,6 +84,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             "--grace": self.grace,
             "--trace": self.trace or None,
             "--builder": self.builder or None,
+            "--builder-image": self.builder_image or None,
             "--keep-states": self.keep_states,
             "--keep-memory": self.keep_memory,
             "--state-dir": self.state_dir,

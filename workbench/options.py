@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 PROVIDERS = ("smol", "smol:cloud", "bubblewrap")
-BUILDERS = ("docker", "podman", "buildah", "container")
+BUILDERS = ("docker", "podman", "buildah", "container", "smol")
 
 type Command = Callable[..., None]
 
@@ -108,10 +108,13 @@ def _engine(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
     def decorate(command: Command) -> Command:
         def run(**given: Any) -> None:
+            from workbench import settings
             from workbench.link import EngineOptions
 
             names = [name for name in given if name in EngineOptions.__struct_fields__]
             said = {name: value for name in names if (value := given.pop(name)) is not None}
+            chosen = settings.load(given.get("task_dir"), given.get("config")).settings
+            said = {"builder": chosen.builder, "builder_image": chosen.builder_image, **said}
             command(engine=EngineOptions(**said), **given)
 
         wrapped: Command = functools.update_wrapper(run, command)

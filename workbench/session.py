@@ -12,16 +12,8 @@ from typing import Literal
 
 from workbench import events as ev
 from workbench.cases.case import Case, Trace
-from workbench.images.build_events import (
-    BuildCancelled,
-    BuildEvent,
-    BuildFailed,
-    BuildStarted,
-    ImageReady,
-    StepDone,
-    StepOutput,
-    StepStarted,
-)
+from workbench.images.build_events import RegistryAnswer
+from workbench.images.image_view import ImageView
 from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
@@ -31,8 +23,6 @@ OUTPUT_LIMIT = 8 * 1024 * 1024
 """Characters of output kept for one run; older pieces are dropped. The trial directory has all."""
 PIECE_COST = 200
 """What a piece takes besides its characters, about, so that a million tiny ones are bounded too."""
-STEP_OUTPUT_LIMIT = 2_000
-"""Pieces of output kept for one step of a build."""
 RUNS_KEPT = 200
 """Ended runs kept for one task; older ones are dropped."""
 
@@ -101,46 +91,6 @@ class CaseView:
 
 
 @dataclass
-class ImageStep:
-    """One instruction of a Dockerfile, as the builder came to it."""
-
-    started: StepStarted
-    output: deque[str] = field(default_factory=lambda: deque(maxlen=STEP_OUTPUT_LIMIT))
-    output_seen: int = 0
-    """Pieces of output that came in, dropped ones included."""
-    started_at: float = 0.0
-    done: StepDone | None = None
-
-
-@dataclass
-class ImageView:
-    """An image that is built for the task."""
-
-    directory: str
-    """What it is built from, relative to the task."""
-    started: BuildStarted | None = None
-    """The build that runs."""
-    started_at: float = 0.0
-    newest: BuildStarted | None = None
-    """The newest build, whether or not it runs."""
-    steps: dict[int, ImageStep] = field(default_factory=dict)
-    """Of the newest build, by number."""
-    failed: BuildFailed | None = None
-    """Why the newest build gave no image; the one before still serves."""
-    ready: ImageReady | None = None
-    """The image that serves."""
-    ready_at: float | None = None
-    """When it began to serve."""
-    built_at: float | None = None
-    """When it was built, maybe by an earlier engine."""
-
-    @property
-    def building(self) -> bool:
-        """Whether a build runs."""
-        return self.started is not None
-
-
-@dataclass
 class TaskView:
     """A task: its cases, problems and verdict."""
 
@@ -160,8 +110,12 @@ class TaskView:
     differed: dict[str, ev.ConfirmationDiffered] = field(default_factory=dict)
     """By case: the newest confirmation, where it disagreed with the re-verification before it."""
     receipt: ProofReceipt | None = None
+    earlier: tuple[ev.EarlierRun, ...] = ()
+    """Runs that are kept, of this task and of others, newest first, as last told."""
     images: dict[str, ImageView] = field(default_factory=dict)
     """By the directory that they are built from."""
+    registries: dict[str, RegistryAnswer] = field(default_factory=dict)
+    """By an image's name: what its registry said when it was last asked."""
     shells: dict[str, ev.ShellReady | ev.ShellFailed | ev.ShellLost] = field(default_factory=dict)
     """The newest word of each shell, by its name."""
     drafts: deque[ev.DraftWritten] = field(default_factory=lambda: deque(maxlen=50))
@@ -282,9 +236,7 @@ class Session:
     def _recall(self, event: ev.RunRecalled) -> None:
         task = self.task(event.task)
         if view := task.cases.get(event.case):
-            run = Run(event.run, event.task, event.case, "receipt", "ended", queued_at=event.at)
-            run.trial_dir, run.ended_at, run.outcome = event.trial_dir, event.ran_at, event.outcome
-            run.phases, run.whole, run.recalled = list(event.outcome.phases), event.outcome.whole, True
+            run = recalled(event)
             self.runs[run.id] = run
             view.runs.append(run)
             view.stale = ""
@@ -294,6 +246,14 @@ class Session:
         for run in sorted(ended, key=lambda run: run.queued_at)[: max(0, len(ended) - RUNS_KEPT)]:
             task.cases[run.case].runs.remove(run)
             del self.runs[run.id]
+
+
+def recalled(event: ev.RunRecalled) -> Run:
+    """A run that ended before this engine began."""
+    run = Run(event.run, event.task, event.case, "receipt", "ended", queued_at=event.at)
+    run.trial_dir, run.ended_at, run.outcome = event.trial_dir, event.ran_at, event.outcome
+    run.phases, run.whole, run.recalled = list(event.outcome.phases), event.outcome.whole, True
+    return run
 
 
 def _update(task: TaskView, event: ev.Event) -> None:
@@ -320,39 +280,19 @@ def _update(task: TaskView, event: ev.Event) -> None:
             task.differed[event.case] = event
         case ev.ReceiptTold():
             task.receipt = event.receipt
+        case ev.EarlierRunsTold():
+            task.earlier = event.runs
         case ev.ShellReady() | ev.ShellFailed() | ev.ShellLost():
             task.shells[event.shell] = event
         case ev.DraftWritten():
             task.drafts.append(event)
         case ev.ImageEvent():
             image = task.images.setdefault(event.directory, ImageView(event.directory))
-            _build(image, event.build, event.at)
+            image.apply(event.build, event.at)
+        case ev.RegistriesAsked():
+            task.registries |= {answer.name: answer for answer in event.answers}
         case ev.Settled():
             task.settled = True
-
-
-def _build(image: ImageView, event: BuildEvent, at: float) -> None:
-    match event:
-        case BuildStarted():
-            image.started = image.newest = event
-            image.started_at, image.failed = at, None
-            image.steps.clear()
-        case StepStarted():
-            image.steps[event.step] = ImageStep(event, started_at=at)
-        case StepOutput():
-            if step := image.steps.get(event.step):
-                step.output.append(event.text)
-                step.output_seen += 1
-        case StepDone():
-            if step := image.steps.get(event.step):
-                step.done = event
-        case BuildFailed():
-            image.started, image.failed = None, event
-        case BuildCancelled():
-            image.started = None
-        case ImageReady():
-            image.started, image.failed, image.ready, image.ready_at = None, None, event, at
-            image.built_at = event.built_at or at
 
 
 def _kept(view: CaseView | None) -> tuple[list[Run], str]:

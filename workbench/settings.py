@@ -39,6 +39,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The command that opens a file; empty for `$VISUAL`, else `$EDITOR`."""
     pager: str = ""
     """The command that shows output page by page; empty for `$PAGER`, else `less -R`."""
+    builder: str = ""
+    """What builds Dockerfiles, such as `buildah`; empty for the first that works. `--builder` overrides."""
+    builder_image: str = ""
+    """An image that has buildah, GNU tar and a shell, for a host that has no builder but boots microVMs."""
     keys: dict[str, str] = {}
     """Keys by command, such as `"run.all" = "A,f5"`; the help names the commands."""
 

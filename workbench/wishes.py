@@ -60,6 +60,12 @@ class TellReceipt(_Wish, frozen=True, kw_only=True, tag="tell-receipt"):
     task: str
 
 
+class TellEarlierRuns(_Wish, frozen=True, kw_only=True, tag="tell-earlier-runs"):
+    """Tell the runs that are kept, of this task and of others, to compare with."""
+
+    task: str
+
+
 class OpenShell(_Wish, frozen=True, kw_only=True, tag="open-shell"):
     """Make a machine for a shell."""
 
@@ -100,12 +106,26 @@ class Draft(_Wish, frozen=True, kw_only=True, tag="draft"):
     """A new negative's name; empty for the solution."""
 
 
+class AskRegistries(_Wish, frozen=True, kw_only=True, tag="ask-registries"):
+    """Ask what the names of the task's images stand for now in their registries."""
+
+    task: str
+    fetch: bool = False
+    """Fetch those that moved, too, and build on them."""
+
+
 class Cancel(_Wish, frozen=True, kw_only=True, tag="cancel"):
     """End a run, or all runs of a task, waiting ones included."""
 
     task: str
     run: str = ""
     """Empty for all."""
+
+
+class CancelBuild(_Wish, frozen=True, kw_only=True, tag="cancel-build"):
+    """End the build that runs, and nothing else; the image before goes on serving."""
+
+    task: str
 
 
 class SetWatching(_Wish, frozen=True, kw_only=True, tag="set-watching"):
@@ -132,12 +152,15 @@ type Wish = (
     | Repeat
     | LookAt
     | TellReceipt
+    | TellEarlierRuns
     | OpenShell
     | CloseShell
     | TryHere
     | BringIn
     | Draft
+    | AskRegistries
     | Cancel
+    | CancelBuild
     | SetWatching
     | SetTracing
     | Stop

@@ -22,6 +22,7 @@ from workbench.images.build_events import (
     BuildFailed,
     BuildStarted,
     ImageReady,
+    ImageStale,
     StepDone,
     StepOutput,
     StepStarted,
@@ -298,14 +299,14 @@ async def test_an_odd_context_builds(workshop: Workshop) -> None:
     Path(os.fsdecode(odd)).write_text("latin")
     (workshop.context / "broken").symlink_to("/no/where")
     (workshop.context / "many").mkdir()
-    for number in range(3000):
+    for number in range(20_000):
         (workshop.context / f"many/{number}").write_text(str(number))
     workshop.dockerfile("COPY . /c\n")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(workshop.context / "socket"))
         image = await workshop.keeper.ensure()
     found = names(image)
-    assert {"c/caf\udce9", "c/broken", "c/many/2999"} < found
+    assert {"c/caf\udce9", "c/broken", "c/many/19999"} < found
     assert "c/socket" not in found
 
 
@@ -448,3 +449,23 @@ async def test_a_disk_that_fills_up_is_said_and_leaves_nothing_half(context: Pat
         assert len(os.listdir(store.directory / "archives")) == 1
     finally:
         subprocess.run(["umount", "--lazy", small], check=True)  # the builder has its lock there
+
+
+async def test_looking_tells_what_is_stale_once_and_that_it_is_no_more(workshop: Workshop) -> None:
+    workshop.dockerfile("RUN :\n")
+    assert await workshop.keeper.look() == ""  # there is no image that could be stale
+    await workshop.keeper.ensure()
+    assert await workshop.keeper.look() == ""
+    workshop.events.clear()
+    (workshop.context / "a").write_text("one")
+    for _ in range(2):
+        assert await workshop.keeper.look() == "environment/a is new"
+    (workshop.context / "a").unlink()
+    await workshop.keeper.look()
+    assert [event.why for event in workshop.said(ImageStale)] == ["environment/a is new", ""]
+    (workshop.context / "a").write_text("one")
+    await workshop.keeper.look()
+    (workshop.context / "a").unlink()
+    workshop.events.clear()
+    await workshop.keeper.ensure()
+    assert [type(event) for event in workshop.events] == [ImageReady]

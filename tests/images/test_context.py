@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,10 +82,24 @@ def test_sockets_are_nothing_and_odd_things_are_survived(context: Path) -> None:
     assert files["caf\\xe9"].startswith("file")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_file_is_the_builders_to_complain_of(context: Path) -> None:
-    (context / "src/a.py").chmod(0)
-    assert context_files(context)["src/a.py"] == "unreadable 0000"
+def test_an_unreadable_file_is_the_builders_to_complain_of_and_its_edits_are_seen(context: Path) -> None:
+    file = context / "src/a.py"
+    file.chmod(0)
+    # Root, too, without what lets it read everything.
+    drop = "-dac_override,-dac_read_search"
+    without = [] if os.geteuid() else ["setpriv", f"--bounding-set={drop}", f"--inh-caps={drop}"]
+    script = "import sys; from pathlib import Path; from workbench.images.context import context_files; "
+    script += "print(context_files(Path(sys.argv[1]))['src/a.py'])"
+
+    def seen() -> str:
+        return subprocess.check_output([*without, sys.executable, "-c", script, str(context)], text=True)
+
+    before = seen()
+    assert before.startswith("unreadable 0000 ")
+    file.chmod(0o600)
+    file.write_text("another")
+    file.chmod(0)
+    assert seen() != before
 
 
 def test_a_directory_that_is_gone_is_said(tmp_path: Path) -> None:

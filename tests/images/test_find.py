@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.images.engines import Podman
 from workbench.images.errors import ImageError
 from workbench.images.find import BUILDERS, NoBuilderError, find_builder
 
@@ -69,11 +70,33 @@ async def test_where_there_is_none_why_and_what_to_install_is_said(programs: Pat
     with pytest.raises(NoBuilderError) as caught:
         await find_builder(tmp_path)
     assert tuple(caught.value.reasons) == BUILDERS
-    assert all("not installed" in reason for reason in caught.value.reasons.values())
+    *programs_, in_microvm = caught.value.reasons.values()
+    assert all("not installed" in reason for reason in programs_)
+    assert in_microvm == "no microVM builds here"
     assert "apt-get install buildah" in caught.value.hint
 
 
 async def test_a_builder_there_is_not_has_its_like_named(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="no builder 'kaniko'") as caught:
         await find_builder(tmp_path, "kaniko")
-    assert caught.value.hint == "it is one of docker, podman, buildah, container"
+    assert caught.value.hint == "it is one of docker, podman, buildah, container, smol"
+
+
+class InMachine(Podman):
+    name = "buildah in a microVM"
+
+
+async def test_where_no_program_builds_but_microvms_boot_a_microvm_does(
+    programs: Path, tmp_path: Path
+) -> None:
+    guest = InMachine("builder.tar")
+    assert await find_builder(tmp_path, guest=guest) is guest
+    assert await find_builder(tmp_path, "smol", guest=guest) is guest
+    install(programs, "podman")
+    assert (await find_builder(tmp_path, guest=guest)).name == "podman"
+
+
+async def test_a_microvm_that_cannot_build_is_said_with_the_setting_that_it_takes(tmp_path: Path) -> None:
+    with pytest.raises(NoBuilderError, match="no microVM builds here") as caught:
+        await find_builder(tmp_path, "smol")
+    assert "set builder_image in settings.toml" in caught.value.hint

@@ -32,6 +32,8 @@ class Ended(msgspec.Struct):
 class Host:
     """This host as a guest, which prints text."""
 
+    alive = True
+
     async def exec(
         self,
         command: str,

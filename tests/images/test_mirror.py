@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.images.conftest import Workshop, needs_buildah
+from tests.images.test_rootfs import running
 from workbench.images.build_events import BuildStarted
 from workbench.images.mirror import SOURCES, mirror
 from workbench.images.rootfs import Rootfs, owners, rootfs_of
@@ -163,3 +166,44 @@ async def test_an_engine_of_another_kind_finds_no_archive_and_makes_one(workshop
     plain = ImageStore(here.store.directory, prefix=AS_OWNER)
     other = Workshop(here.context, plain, here.builder)
     assert (await other.keeper.ensure()).archive.exists()
+
+
+ENGINE = """
+import asyncio, sys
+from pathlib import Path
+from workbench.images.find import find_builder
+from workbench.images.keeper import ImageKeeper
+from workbench.images.store import ImageStore
+
+async def main():
+    context, store, *prefix = sys.argv[1:]
+    kept = ImageStore(Path(store), prefix=tuple(prefix), trees=True)
+    await ImageKeeper(Path(context), kept, await find_builder(Path(store), "buildah")).ensure()
+
+asyncio.run(main())
+"""
+
+
+@needs_buildah
+async def test_after_kill_9_while_a_tree_is_made_the_next_start_is_clean_and_right(
+    workshop_of_trees: Workshop,
+) -> None:
+    here, store = workshop_of_trees, workshop_of_trees.store.directory
+    (here.context / "many").mkdir()
+    for number in range(3000):
+        (here.context / f"many/{number}").write_text(str(number))
+    here.dockerfile("COPY many /many\n")
+    engine = subprocess.Popen([sys.executable, "-c", ENGINE, here.context, store, *AS_OWNER])
+    while not list(store.glob("rootfs/*.new/rootfs/many/*")):
+        await asyncio.sleep(0.005)
+    engine.kill()
+    engine.wait()
+    while running(str(store)):
+        await asyncio.sleep(0.02)
+    assert [line for line in Path("/proc/mounts").read_text().splitlines() if str(store) in line] == []
+    ImageStore(store, prefix=AS_OWNER, trees=True).sweep()
+    await here.builder.sweep()
+    assert os.listdir(store / "rootfs") == []
+    rootfs = await root_of(here)
+    assert len(os.listdir(rootfs.path / "many")) == 3000
+    assert os.listdir(store / "rootfs") == [rootfs.key]

@@ -33,7 +33,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def add(directory: Path, name: str) -> BuiltImage:
     """Keep an image as a build does, in use until it is released."""
     directory.mkdir(parents=True, exist_ok=True)
-    inputs = Inputs("buildah 1", "linux/amd64", {}, {}, {})
+    bases = {"python:3.12": "sha256:1234567890abcdef"} if name == "based" else {}
+    inputs = Inputs("buildah 1", "linux/amd64", {}, bases, {})
     record = BuildRecord(f"key-{name}", f"{name}content", f"/tasks/{name}", inputs, 1.0, 1.0, ())
 
     async def archive(path: Path) -> None:
@@ -66,6 +67,14 @@ def test_it_lists_what_is_kept_the_last_used_first_and_what_is_in_use(directory:
         ("newcontent", True),
     ]
     used.release()
+
+
+def test_it_tells_which_image_of_a_registry_one_stands_on(directory: Path) -> None:
+    add(directory, "based").release()
+    listing = images().stdout
+    assert "on python:3.12" in listing
+    assert "(1234567890ab)" in listing
+    assert json.loads(images("--json").stdout)[0]["bases"] == {"python:3.12": "sha256:1234567890abcdef"}
 
 
 def test_pruning_removes_the_least_recently_used_but_nothing_that_is_in_use(directory: Path) -> None:

@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--grace", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--trace", choices=["none", "negatives", "all"], default="negatives")
     parser.add_argument("--builder", default="")
+    parser.add_argument("--builder-image", default="")
     parser.add_argument("--keep-states", type=int, default=64, metavar="COUNT")
     parser.add_argument("--keep-memory", type=int, default=4096, metavar="MIB")
     options = parser.parse_args()
@@ -47,6 +48,7 @@ def main() -> None:
                 grace_seconds=options.grace,
                 trace=options.trace,
                 builder=options.builder,
+                builder_image=options.builder_image,
                 states=Budget(options.keep_states, options.keep_memory << 20),
             ),
             state=options.state_dir or places.state_dir(),

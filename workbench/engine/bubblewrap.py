@@ -23,6 +23,7 @@ class BubblewrapProvider:
     """Machines as Linux namespaces, all of this engine's."""
 
     builds = False
+    unpacks = True
 
     def __init__(self, state: Path, *, why: str) -> None:
         self._root = state / "machines"
@@ -54,6 +55,9 @@ class BubblewrapProvider:
         if image and path.is_file():
             return file_digest(path)
         return f"{image} on {self._host_tools}"
+
+    def builder(self, image: str) -> None:
+        """In its machines no builder can mount what it builds."""
 
     async def close(self) -> None:
         use_session(None)

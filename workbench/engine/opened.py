@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 import secrets
 import time
@@ -56,7 +57,7 @@ class OpenedTask:
         self._cached = False
         self._replaying = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._image_problem: Problem | None = None
+        self._image_problems: tuple[Problem, ...] = ()
         self._lock = asyncio.Lock()
 
     async def open(
@@ -78,8 +79,8 @@ class OpenedTask:
                     self._no_case(name)
             self._say_watching(watching)
             self.set_tracing(self.runs.trace)
-            if watching and "watch" not in self._tasks:
-                self._background("watch", self._watch())
+            if watching or not replaying:
+                self._start_watching()
             if not self._build():
                 await self._begin()
             await self.runs.expect()
@@ -145,6 +146,10 @@ class OpenedTask:
             self._services.runner.cancel(run)
             return
         self.runs.end()
+        self.cancel_build()
+
+    def cancel_build(self) -> None:
+        """End the build that runs, if one does."""
         if building := self._tasks.get("build"):
             building.cancel()
 
@@ -152,6 +157,7 @@ class OpenedTask:
         """Pause or resume; what went stale meanwhile is replayed on resuming."""
         async with self._lock:
             self._say_watching(watching)
+            self._start_watching()
             if watching and not self._build():
                 self.runs.replay_stale()
                 self.runs.settle()
@@ -201,8 +207,7 @@ class OpenedTask:
     async def _diagnose(self, problems: tuple[Problem, ...], now: Reading) -> None:
         """Look for what is wrong with a task that runs."""
         found = await asyncio.to_thread(diagnose, now.loaded)
-        images = (self._image_problem,) if self._image_problem else ()
-        every = tuple(dict.fromkeys((*images, *problems, *found)))
+        every = tuple(dict.fromkeys((*self._image_problems, *problems, *found)))
         self._emit(ev.ProblemsFound(task=self.task, problems=every))
 
     def _take(self, problems: tuple[Problem, ...], now: Reading | None) -> None:
@@ -236,6 +241,11 @@ class OpenedTask:
         self.runs.watching = watching
         self._emit(ev.WatchingChanged(task=self.task, watching=watching))
 
+    def _start_watching(self) -> None:
+        """Follow the files from now on; whether that starts anything is another matter."""
+        if "watch" not in self._tasks:
+            self._background("watch", self._watch())
+
     async def _watch(self) -> None:
         async for batch in watch(self.path):
             for message in batch.notices:
@@ -259,6 +269,8 @@ class OpenedTask:
             return
         if self.runs.watching:
             self._build()
+        else:
+            self._background("images", self._look_at_images(now))
         why = self._find_stale(before, now, paths)
         if paths or why:
             stale = tuple(name for name in self.runs.known if name in why)
@@ -340,9 +352,11 @@ class OpenedTask:
         try:
             await images.ensure(now.loaded)
         except ImageError as error:
-            problem = _image_problem(now, error)
+            file = images.failing(now.loaded) or now.loaded.image
+            line = getattr(error, "line", None)
+            problem = Problem(file, "image-not-built", "warning", str(error), error.hint, line)
         async with self._lock:
-            self._image_problem = problem
+            self._image_problems = (problem,) if problem else images.problems(now.loaded)
             self.runs.nothing_because = f"no image could be built: {problem}" if problem else ""
             await self._read()
             if self._now is None or not images.ready(self._now.loaded):
@@ -353,6 +367,26 @@ class OpenedTask:
                 await self._begin()
             elif why:
                 await self._go_stale(why)
+
+    async def _look_at_images(self, now: Reading) -> None:
+        """Say whether images are stale, where no save builds them."""
+        if self._is_building:
+            await asyncio.wait({self._tasks["build"]})
+        if not self._services.provider.builds:
+            with contextlib.suppress(ImageError):
+                await self._services.images.look(now.loaded)
+
+    async def ask_registries(self, *, fetch: bool) -> None:
+        """Say what the names of the task's images stand for now in their registries.
+
+        Args:
+            fetch: Fetch those that moved, too, and build on them.
+        """
+        if self._now is None:
+            self._notice("the task cannot be read; see its problems")
+        elif await self._services.images.tell_registries(self._now.loaded, fetch=fetch):
+            async with self._lock:
+                self._build()
 
     def _has(self, spec: AgentSpec) -> bool:
         """Whether Harbor has this agent; if not, that is said."""
@@ -368,11 +402,6 @@ class OpenedTask:
 
     def _notice(self, message: str, level: ev.NoticeLevel = "error") -> None:
         self._emit(ev.Notice(level=level, task=self.task, message=message))
-
-
-def _image_problem(now: Reading, error: ImageError) -> Problem:
-    line = getattr(error, "line", None)
-    return Problem(now.loaded.image, "image-not-built", "warning", str(error), error.hint, line)
 
 
 def _session_name() -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 from harbor.models.trial.config import EnvironmentConfig
 
 from workbench.events import ProviderChosen
+from workbench.images.builder import Builder
 from workbench.task.load import LoadedTask
 
 
@@ -30,6 +31,8 @@ class Provider(Protocol):
     """Whether it builds Dockerfiles itself; else it is given archives."""
     image_prefix: tuple[str, ...]
     """What a program is run under to remove what the provider unpacked of an image."""
+    unpacks: bool
+    """Whether its machines stand on unpacked file systems, so that no archive is needed of what is built."""
     version: str
     """Of the programs behind it; another one makes receipts stale."""
 
@@ -49,6 +52,14 @@ class Provider(Protocol):
         """Names the content of what the task's machines boot."""
         ...
 
+    def builder(self, image: str) -> Builder | None:
+        """What builds in one of its machines, started when it first builds; None where none of them can.
+
+        Args:
+            image: One with buildah in it.
+        """
+        ...
+
     async def close(self) -> None:
         """Delete every machine."""
         ...
@@ -60,6 +71,7 @@ class HarborProvider:
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self.builds = True
+        self.unpacks = False
         self.image_prefix: tuple[str, ...] = ()
         self.version = ""
         self.chosen = ProviderChosen(
@@ -83,6 +95,9 @@ class HarborProvider:
 
     def image_key(self, task: LoadedTask) -> str:
         return task.config.environment.docker_image or ""
+
+    def builder(self, image: str) -> None:
+        """It builds by itself."""
 
     async def close(self) -> None:
         """Harbor's trials stop their own."""

@@ -89,7 +89,14 @@ def _services(
     records = Records(
         places.records_file(state), tell, provider.chosen.name, provider.version, settings.threshold
     )
-    images = Images(places.images_dir(), emit, settings.builder, provider.image_prefix)
+    images = Images(
+        places.images_dir(),
+        emit,
+        settings.builder,
+        provider.image_prefix,
+        trees=provider.unpacks,
+        guest=provider.builder(settings.builder_image) if settings.builder_image else None,
+    )
     runner = Runner(concurrency or slots_here(), CONFIRMING)
     states = StateTree(settings.states)
     return Services(emit, runner, provider, records, states, images, settings, state)
@@ -180,8 +187,12 @@ class _Engine:
                 task.runs.look_at(wish.case)
             case ws.Cancel():
                 task.cancel(wish.run)
+            case ws.CancelBuild():
+                task.cancel_build()
             case ws.SetWatching():
                 await task.set_watching(wish.watching)
+            case ws.AskRegistries():
+                await task.ask_registries(fetch=wish.fetch)
             case ws.SetTracing():
                 task.set_tracing(wish.trace)
             case ws.OpenShell():

@@ -39,6 +39,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whose scripts' commands are told apart."""
     builder: str = ""
     """What builds Dockerfiles, by name; empty for the first that works."""
+    builder_image: str = ""
+    """An image with buildah, for microVMs to build in; empty for none."""
     states: Budget = Budget()
     """How much may be kept of what agents left."""
 

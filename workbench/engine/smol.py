@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
+from pathlib import Path
 
 from harbor.models.trial.config import EnvironmentConfig
+from smol import MachineConfig, ResourceSpec
 
 from workbench.engine.provider import NoProviderError
 from workbench.events import ProviderChosen
+from workbench.images.builder import Builder
 from workbench.images.errors import ImageError
-from workbench.machines.smol.image import boot_image
+from workbench.images.guest import Guest, GuestBuildah
+from workbench.machines.machine import Finished, MachineError
+from workbench.machines.smol.image import boot_image, bootable
+from workbench.machines.smol.machine import SmolMachine
 from workbench.machines.smol.session import LABEL, LIMITS, SmolSession
 from workbench.task.load import LoadedTask
 from workbench.trials.smol import use_session
@@ -19,10 +26,46 @@ from workbench.trials.smol import use_session
 _ENVIRONMENT = "workbench.trials.smol:WorkbenchSmolEnvironment"
 
 
+_BUILDER = ResourceSpec(cpus=2, memory_mb=2048, network=True)
+
+
+class _BuilderMachine:
+    """A microVM to build in, whose end is told as images' errors are."""
+
+    def __init__(self, machine: SmolMachine) -> None:
+        self._machine = machine
+
+    @property
+    def alive(self) -> bool:
+        return self._machine.alive
+
+    async def exec(
+        self,
+        command: str,
+        *,
+        timeout: float | None = None,
+        on_output: Callable[[bytes, str], Awaitable[None]] | None = None,
+        keep_output: bool = True,
+    ) -> Finished:
+        try:
+            return await self._machine.exec(
+                command, timeout=timeout, on_output=on_output, keep_output=keep_output
+            )
+        except (MachineError, TimeoutError) as error:
+            raise ImageError(f"the microVM to build in: {error}", getattr(error, "hint", "")) from None
+
+    async def upload(self, source: Path, target: str) -> None:
+        try:
+            await self._machine.upload(source, target)
+        except MachineError as error:
+            raise ImageError(f"the microVM to build in: {error}", error.hint) from None
+
+
 class SmolProvider:
     """MicroVMs on this host, all of this engine's."""
 
     builds = False
+    unpacks = False
 
     def __init__(self, *, why: str) -> None:
         self.chosen = ProviderChosen(name="smol", label=LABEL, why=why, limits=LIMITS)
@@ -46,6 +89,19 @@ class SmolProvider:
         except ImageError:
             return image
 
+    def builder(self, image: str) -> Builder:
+        return GuestBuildah(lambda: self._builder_machine(image), image)
+
+    async def _builder_machine(self, image: str) -> Guest:
+        assert self._session is not None
+        try:
+            found = await asyncio.to_thread(boot_image, image)
+            async with bootable(found) as reference:
+                config = MachineConfig(image=reference, resources=_BUILDER)
+                return _BuilderMachine(await self._session.create("builder", config))
+        except MachineError as error:
+            raise ImageError(f"the microVM to build in: {error}", error.hint) from None
+
     async def close(self) -> None:
         use_session(None)
         if self._session is not None:
@@ -56,6 +112,7 @@ class SmolCloudProvider:
     """MicroVMs of smol cloud, made by the same code. Takes an account, so it is not tested."""
 
     builds = False
+    unpacks = False
 
     def __init__(self) -> None:
         self.chosen = ProviderChosen(
@@ -76,6 +133,9 @@ class SmolCloudProvider:
 
     def image_key(self, task: LoadedTask) -> str:
         return task.config.environment.docker_image or ""
+
+    def builder(self, image: str) -> None:
+        """Its machines are elsewhere, and contexts are not sent to them."""
 
     async def close(self) -> None:
         """Harbor's trials stop their own."""

@@ -7,6 +7,40 @@ from collections.abc import Callable
 import msgspec
 
 
+class StepRecord(msgspec.Struct, frozen=True):
+    """A step that is over."""
+
+    text: str
+    line: int | None
+    seconds: float
+    cached: bool
+
+
+class BaseImage(msgspec.Struct, frozen=True):
+    """An image of a registry that an image starts or copies from."""
+
+    name: str
+    digest: str = ""
+    """What its name stood for; empty where the builder does not say."""
+    pinned: bool = False
+    """The name holds a digest, so it stands for the same content for ever."""
+
+
+class RegistryAnswer(msgspec.Struct, frozen=True):
+    """What a registry says of an image's name."""
+
+    name: str
+    used: str = ""
+    """The digest in use; empty where that is not known."""
+    now: str = ""
+    """The digest that the name stands for now; empty where it could not be asked, or need not be."""
+    pinned: bool = False
+    moved: bool = False
+    """The name stands for another image than the one in use."""
+    error: str = ""
+    """Why the registry could not be asked."""
+
+
 class _BuildEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="build", omit_defaults=True):
     pass
 
@@ -80,9 +114,32 @@ class ImageReady(_BuildEvent, frozen=True, kw_only=True, tag="ready"):
     """It holds the same as the image before."""
     built_at: float | None = None
     """Unix seconds when it was built; None for just now."""
+    took: float = 0.0
+    """Seconds that its build took, whenever that was."""
+    builder: str = ""
+    """Name and version of what built it."""
+    steps: tuple[StepRecord, ...] = ()
+    """Those of its build, in their order."""
+    bases: tuple[BaseImage, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What its author should know of how it was built."""
+
+
+class ImageStale(_BuildEvent, frozen=True, kw_only=True, tag="stale"):
+    """The image that serves is not what the files ask for, and nothing is being built."""
+
+    why: str
+    """Such as "environment/app.py changed"; empty when it is again what they ask for."""
 
 
 type BuildEvent = (
-    BuildStarted | StepStarted | StepOutput | StepDone | BuildFailed | BuildCancelled | ImageReady
+    BuildStarted
+    | StepStarted
+    | StepOutput
+    | StepDone
+    | BuildFailed
+    | BuildCancelled
+    | ImageReady
+    | ImageStale
 )
 type OnBuildEvent = Callable[[BuildEvent], None]

@@ -7,8 +7,8 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from workbench.images.build_events import StepRecord
 from workbench.images.builder import BuildRequest, BuiltLayers
-from workbench.images.progress import StepRecord
 
 _BIND = re.compile(r"--mount=\S*type=bind")
 _BESIDE = """

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import msgspec
 
-from workbench.images.build_events import OnBuildEvent
+from workbench.images.build_events import OnBuildEvent, StepRecord
 from workbench.images.dockerfile import Dockerfile
 from workbench.images.errors import ROOM_HINT, ImageError
 from workbench.images.flat import Sink
-from workbench.images.progress import Failure, StepRecord
+from workbench.images.progress import Failure
 
 PULL_TIMEOUT = 1800.0
 """Seconds an image may take to be fetched."""

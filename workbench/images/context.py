@@ -44,7 +44,8 @@ def _what(path: str, status: os.stat_result) -> str:
     try:
         return f"file {mode} {file_digest(path)}"
     except PermissionError:
-        return f"unreadable {mode}"  # an error only if it is copied, which the builder knows
+        # An error only if it is copied, which the builder knows; one with other rights even reads it.
+        return f"unreadable {mode} {status.st_size} {status.st_mtime_ns}"
     except FileNotFoundError:
         return "gone"
 

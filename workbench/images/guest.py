@@ -34,6 +34,9 @@ class Ended(Protocol):
 class Guest(Protocol):
     """What is asked of the machine; a `Machine` gives it."""
 
+    @property
+    def alive(self) -> bool: ...
+
     async def exec(
         self,
         command: str,
@@ -116,7 +119,7 @@ class GuestBuildah:
         """What it leaves goes with the machine."""
 
     async def _machine(self) -> Guest:
-        if self._guest is None or (self._guest.done() and self._guest.exception()):
+        if self._guest is None or (self._guest.done() and not _serves(self._guest)):
             self._guest = asyncio.create_task(_started(self._start))
         return await asyncio.shield(self._guest)
 
@@ -134,6 +137,10 @@ class GuestBuildah:
             words = ended.stderr.decode(errors="replace").strip() or f"exit code {ended.exit_code}"
             raise ImageError(words.splitlines()[-1])
         return ended.stdout.decode()
+
+
+def _serves(started: asyncio.Task[Guest]) -> bool:
+    return not started.cancelled() and started.exception() is None and started.result().alive
 
 
 async def _started(start: Callable[[], Awaitable[Guest]]) -> Guest:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from workbench.images.archive import config_of, host_architecture
 from workbench.images.build_events import (
+    BaseImage,
     BuildCancelled,
     BuildFailed,
     BuildStarted,
     ImageReady,
+    ImageStale,
     OnBuildEvent,
 )
 from workbench.images.builder import Builder, BuildError, BuildRequest
@@ -52,6 +54,7 @@ class ImageKeeper:
         """The last good image, from an earlier engine at first."""
         self.failure: ImageError | None = None
         """Why the newest build gave none; None when it did."""
+        self._told_stale = ""
         self._store = store
         self._builder = builder
         self._emit = emit
@@ -68,8 +71,33 @@ class ImageKeeper:
         inputs, _ = await self._inputs()
         return self._why(inputs)
 
+    async def look(self) -> str:
+        """As `stale`, and tell it where that is news: for files that nobody builds now.
+
+        Raises:
+            ImageError: the files cannot be read.
+        """
+        why = await self.stale() if self.current else ""
+        if why != self._told_stale and not self._turn.locked():
+            self._told_stale = why
+            self._emit(ImageStale(why=why))
+        return why
+
+    def tell(self) -> None:
+        """Tell of the image that serves, where there is one."""
+        if self.current is not None:
+            self._emit(_ready(self.current))
+
+    async def bases(self) -> tuple[BaseImage, ...]:
+        """The images of registries that the Dockerfile names, as they stand on this machine.
+
+        Raises:
+            ImageError: the files cannot be read.
+        """
+        return _bases((await self._inputs())[0])
+
     async def refresh_bases(self) -> tuple[str, ...]:
-        """Ask the registries for the images that the Dockerfile names; those pinned by digest cannot move.
+        """Fetch the images that the Dockerfile names anew; those pinned by digest cannot move.
 
         Returns:
             The names that stand for something else than before, which makes the image stale.
@@ -114,17 +142,10 @@ class ImageKeeper:
             changed = before is None or before.key != image.key
             if changed:
                 self._store.remember(self.context, image.key)
-            if changed or mended:
-                self._emit(
-                    ImageReady(
-                        key=image.key,
-                        result=image.result,
-                        archive=str(image.archive),
-                        seconds=seconds,
-                        same=before is not None and before.result == image.result,
-                        built_at=image.record.built_at,
-                    )
-                )
+            if changed or mended or self._told_stale:
+                self._told_stale = ""
+                same = before is not None and before.result == image.result
+                self._emit(_ready(image, seconds, same=same))
             return image
 
     async def _ensure(self, timeout: float | None) -> tuple[BuiltImage, float]:
@@ -140,6 +161,9 @@ class ImageKeeper:
                     image = await self._build(inputs, dockerfile, timeout)
                 except asyncio.CancelledError:
                     self._emit(BuildCancelled())
+                    if self.current is not None:
+                        self._told_stale = self._why(inputs)
+                        self._emit(ImageStale(why=self._told_stale))
                     raise
                 if image is not None:
                     return image, time.monotonic() - since
@@ -207,3 +231,24 @@ class ImageKeeper:
         if self.current is None:
             return "there is no image yet"
         return changes(self.current.record.inputs, inputs, self.context.name)
+
+
+def _ready(image: BuiltImage, seconds: float = 0.0, *, same: bool = False) -> ImageReady:
+    record = image.record
+    return ImageReady(
+        key=image.key,
+        result=image.result,
+        archive=str(image.archive),
+        seconds=seconds,
+        same=same,
+        built_at=record.built_at,
+        took=record.seconds,
+        builder=record.inputs.builder,
+        steps=record.steps,
+        bases=_bases(record.inputs),
+        warnings=record.warnings,
+    )
+
+
+def _bases(inputs: Inputs) -> tuple[BaseImage, ...]:
+    return tuple(BaseImage(name, digest, is_pinned(name)) for name, digest in inputs.bases.items())

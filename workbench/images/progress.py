@@ -9,20 +9,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from workbench.images.build_events import OnBuildEvent, StepDone, StepOutput, StepStarted
+from workbench.images.build_events import OnBuildEvent, StepDone, StepOutput, StepRecord, StepStarted
 from workbench.images.dockerfile import Dockerfile, Instruction
 
 TAIL = 40
 """Lines of a failing step's output kept for its message."""
-
-
-class StepRecord(msgspec.Struct, frozen=True):
-    """A step that is over."""
-
-    text: str
-    line: int | None
-    seconds: float
-    cached: bool
 
 
 class Failure(msgspec.Struct, frozen=True):

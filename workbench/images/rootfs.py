@@ -119,10 +119,13 @@ def owners(prefix: tuple[str, ...]) -> Literal["root", "mapped", "own"]:
     """
     if os.geteuid() != 0 and not prefix:
         return "own"
-    argv = [*prefix, "cat", "/proc/self/uid_map"]
-    ids = subprocess.run(argv, capture_output=True, text=True)
+    argv = [*prefix, "/bin/cat", "/proc/self/uid_map"]
+    try:
+        ids = subprocess.run(argv, capture_output=True, text=True)
+    except OSError as error:
+        raise ImageError(f"{argv[0]} cannot be started: {error.strerror}") from None
     if ids.returncode:
-        raise ImageError(f"{prefix[0]} does not work here: {ids.stderr.strip()}")
+        raise ImageError(f"{argv[0]} does not work here: {ids.stderr.strip()}")
     if sum(int(line.split()[2]) for line in ids.stdout.splitlines()) < 2:
         return "own"
     return "mapped" if os.geteuid() else "root"

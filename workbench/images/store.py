@@ -15,10 +15,10 @@ from typing import Literal
 import msgspec
 
 from workbench.images.archive import ImageConfig
+from workbench.images.build_events import StepRecord
 from workbench.images.cache import Cache, Hold, making, remove_tree
 from workbench.images.flatten import ARCHIVE
 from workbench.images.inputs import Inputs
-from workbench.images.progress import StepRecord
 from workbench.images.rootfs import CONFIG, TREE, owners, rootfs_cache, tree_name
 
 BUDGET = 20 << 30
@@ -83,6 +83,9 @@ class StoredImage(msgspec.Struct, frozen=True):
     contexts: tuple[str, ...]
     """Directories it was built from; empty for what came from an archive."""
     in_use: bool
+    bases: dict[str, str] = {}
+    """Images of registries that it starts or copies from, to the digests that were used; empty where the
+    builder did not say."""
 
 
 class ImageStore:
@@ -177,9 +180,11 @@ class ImageStore:
     def images(self) -> list[StoredImage]:
         """All that is kept, least recently used first."""
         contexts: dict[str, set[str]] = {}
+        bases: dict[str, dict[str, str]] = {}
         for path in self._builds.glob("*.json"):
             if record := _read(path, BuildRecord):
                 contexts.setdefault(record.result, set()).add(record.context)
+                bases.setdefault(record.result, {}).update(record.inputs.bases)
         kinds: tuple[tuple[Literal["archive", "rootfs"], Cache], ...] = (
             ("archive", self._archives),
             ("rootfs", self._rootfs),
@@ -200,6 +205,7 @@ class ImageStore:
                         used_at=status.st_mtime,
                         contexts=tuple(sorted(contexts.get(name.partition("-")[0], ()))),
                         in_use=cache.in_use(name),
+                        bases=bases.get(name.partition("-")[0], {}),
                     )
                 )
         return sorted(found, key=lambda image: image.used_at)

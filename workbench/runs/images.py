@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import starmap
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from workbench.console import plain
+from workbench.images.dockerfile import is_pinned
 from workbench.images.store import BUDGET, ImageStore, StoredImage
 from workbench.machines.bubblewrap.session import BubblewrapSession
 from workbench.machines.machine import MachineError
@@ -60,8 +62,8 @@ def prune_images(out: Console, directory: Path, keep: int | None, *, dry_run: bo
             store.sweep()
             gone = store.prune(BUDGET if keep is None else keep, dry_run=dry_run)
     for image in gone:
-        name, kind, where, size, *_ = _row(image)
-        origin = f", built from {where}" if where else ""
+        name, kind, _, size, *_ = _row(image)
+        origin = f", built from {plain(', '.join(image.contexts))}" if image.contexts else ""
         out.print(
             f"{'would remove' if dry_run else 'removed'} {name}: {kind}, {size}{origin}", soft_wrap=True
         )
@@ -77,12 +79,19 @@ def _row(image: StoredImage) -> tuple[str, ...]:
     return (
         image.name[:_NAME],
         _KINDS[image.kind],
-        plain("\n".join(image.contexts)),
+        plain("\n".join((*image.contexts, *starmap(_base, image.bases.items())))),
         decimal(image.size),
         _when(image.made_at),
         _when(image.used_at),
         "in use" if image.in_use else "",
     )
+
+
+def _base(name: str, digest: str) -> str:
+    """An image of a registry, with the digest that was used where its name does not hold one."""
+    if is_pinned(name) or not digest:
+        return f"on {name}"
+    return f"on {name} ({digest.removeprefix('sha256:')[:_NAME]})"
 
 
 def _when(at: float) -> str:

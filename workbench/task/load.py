@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 from harbor.environments.definition import has_agent_environment_definition
-from harbor.models.task.config import AgentConfig, StepConfig, TaskConfig, VerifierConfig
+from harbor.models.task.config import AgentConfig, EnvironmentConfig, StepConfig, TaskConfig, VerifierConfig
 from harbor.models.task.paths import TaskPaths
 from harbor.models.task.task import Task
 from harbor.models.task.verifier_mode import resolve_verifier_environment_definition
@@ -43,6 +43,8 @@ class Step(msgspec.Struct, frozen=True):
     """The verifier's image has /tests in it, so Harbor uploads none."""
     agent_timeout: Timeout
     verifier_timeout: Timeout
+    verifier_start_timeout: Timeout | None = None
+    """For building and starting a separate verifier's environment; None where it is shared."""
 
 
 class LoadedTask(msgspec.Struct, frozen=True):
@@ -202,10 +204,7 @@ def _loaded(root: Path, config: TaskConfig) -> LoadedTask:
         config=config,
         image=_image(environment.docker_image, paths.environment_dir, root),
         network=f"{mode}: {hosts}" if hosts else mode,
-        start_timeout=Timeout(
-            environment.build_timeout_sec,
-            _origin("build_timeout_sec", "[environment]", environment.model_fields_set),
-        ),
+        start_timeout=_start_timeout(environment),
         steps=tuple(_step(paths, config, step) for step in _steps(config)),
     )
 
@@ -228,7 +227,13 @@ def _step(paths: TaskPaths, config: TaskConfig, step: StepConfig | None) -> Step
         bundled_tests=bool(definition and definition.bundled_tests),
         agent_timeout=_agent_timeout(config.agent, step),
         verifier_timeout=_verifier_timeout(config.verifier, step),
+        verifier_start_timeout=_start_timeout(definition.config) if definition else None,
     )
+
+
+def _start_timeout(environment: EnvironmentConfig) -> Timeout:
+    origin = _origin("build_timeout_sec", "[environment]", environment.model_fields_set)
+    return Timeout(environment.build_timeout_sec, origin)
 
 
 def _agent_timeout(task: AgentConfig, step: StepConfig | None) -> Timeout:

@@ -25,6 +25,9 @@ INFRASTRUCTURE = frozenset(
 )
 """Exceptions that say nothing about the harness: the run could not be held."""
 
+NOT_STARTED = "NotStarted"
+"""No exception of Harbor's: one of the machine's, before anything ran in it."""
+
 _OUT_OF_MEMORY: Words = ("the environment was killed for memory", "raise [environment] memory_mb")
 _WORDS: dict[str, Words] = {
     "AgentTimeoutError": ("the agent ran into its timeout", "raise [agent] timeout_sec or make it quicker"),
@@ -63,6 +66,9 @@ _WORDS: dict[str, Words] = {
         "the machine died",
         "run the case again; `workbench doctor` tells what the host lacks",
     ),
+    "MachineError": ("the machine failed", ""),
+    "ImageError": ("the image cannot be used", ""),
+    NOT_STARTED: ("the environment did not start", "its image is there: what starts on it does not"),
     "RegradeError": ("the run cannot be verified again on its own", ""),
     "CancelledError": ("cancelled", ""),
 }

@@ -13,7 +13,7 @@ from harbor.models.trial.paths import TrialPaths
 from harbor.models.trial.result import ExceptionInfo, StepResult, TimingInfo, TrialResult
 
 from workbench.trials.outcome import Outcome, OutcomeKind, Phase, PhaseName, StepOutcome
-from workbench.trials.plain_words import exception_name, in_plain_words
+from workbench.trials.plain_words import NOT_STARTED, exception_name, in_plain_words
 from workbench.trials.reports import read_tests
 from workbench.trials.script_agent import EXIT_CODE_FILE, LOG_FILE
 
@@ -97,7 +97,8 @@ def read_outcome(
     rewards = _rewards(result.verifier_result)
     reward = deciding_reward(rewards)
     name = exception_name(raised.exception_type, raised.exception_message) if raised else ""
-    kind, reason, detail = _decide(raised, reward, threshold, printed, at_step)
+    began = result.agent_setup is not None
+    kind, reason, detail = _decide(raised, reward, threshold, printed, at_step, began=began)
     return Outcome(
         kind=kind,
         reason=reason,
@@ -120,7 +121,13 @@ def read_outcome(
 
 
 def _decide(
-    raised: ExceptionInfo | None, reward: float | None, threshold: float, printed: Printed, step: str
+    raised: ExceptionInfo | None,
+    reward: float | None,
+    threshold: float,
+    printed: Printed,
+    step: str,
+    *,
+    began: bool,
 ) -> tuple[OutcomeKind, str, tuple[str, ...]]:
     where = f"step {step}: " if step else ""
     if raised is None:
@@ -130,7 +137,8 @@ def _decide(
     name = exception_name(raised.exception_type, raised.exception_message)
     agent_side = name in ("AgentTimeoutError", "AgentSetupTimeoutError")
     output = printed.agent(step) if agent_side else printed.verifier(step)
-    what, hint = in_plain_words(name, raised.exception_message, output)
+    words = NOT_STARTED if name == "MachineError" and not began else name
+    what, hint = in_plain_words(words, raised.exception_message, output)
     detail = last_lines(output) + ((hint,) if hint else ())
     if name == "CancelledError":
         return "cancelled", "cancelled", ()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from workbench.session import ImageStep, ImageView
+from workbench.images.image_view import ImageStep, ImageView
 from workbench.ui.figures import ago
-from workbench.ui.words import BAD, BUSY, MUTED, OK, Mark, seconds, spinner
+from workbench.ui.words import BAD, BUSY, MUTED, OK, WARN, Mark, seconds, spinner
 
 
 def image_mark(image: ImageView, now: float) -> Mark:
@@ -16,16 +16,18 @@ def image_mark(image: ImageView, now: float) -> Mark:
         return Mark(spinner(now), f"building {place(image)}".rstrip(), BUSY)
     if image.failed:
         return Mark("✗", "build failed", BAD)
+    if image.stale:
+        return Mark("!", "stale", WARN)
     if image.built_at is not None:
         return Mark("✓", f"built {ago(now - image.built_at)}", OK)
     return Mark(" ", "not built", MUTED)
 
 
 def most_urgent(images: Iterable[ImageView]) -> ImageView | None:
-    """Of several images the one to speak of: what is being built, what failed, what is newest."""
+    """Of several images the one to speak of: what is being built, failed, is stale, or is newest."""
     return max(
         images,
-        key=lambda image: (image.building, image.failed is not None, image.built_at or 0.0),
+        key=lambda image: (image.building, image.failed is not None, image.stale, image.built_at or 0.0),
         default=None,
     )
 

@@ -34,6 +34,8 @@ class Base(msgspec.Struct, frozen=True):
     env: dict[str, str] = {}
     workdir: str = "/"
     user: str = ""
+    entrypoint: tuple[str, ...] = ()
+    """What runs beside all commands, as long as the machine does."""
     key: str = ""
     """Names the content."""
     image: bool = True
@@ -78,6 +80,7 @@ def rootfs_base(image: Rootfs, *, single: bool) -> Base:
         env=image.config.env,
         workdir=image.config.workdir or "/",
         user=user,
+        entrypoint=image.config.entrypoint,
         key=image.key,
         limits=tuple(limits),
         keep=image,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -36,6 +37,8 @@ _TERM = "xterm-256color"
 _KILLED = 128 + signal.SIGKILL
 _DYING = 0.05
 """Seconds between the end of a machine's last command and its own."""
+_IDLE = ("sh", "-c", "sleep infinity")
+"""What Harbor's Docker environment puts in the place of an image's own command."""
 _PYTHON_ENV = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
@@ -67,6 +70,8 @@ class BubblewrapMachine:
         self._sessions: set[int] = set()
         self._leftovers: set[int] = set()
         self._freezing = asyncio.Lock()
+        self._ended_because = ""
+        self._entrypoint: asyncio.Task[None] | None = None
         if parent:
             parent.hold()
 
@@ -222,6 +227,26 @@ class BubblewrapMachine:
         """What its processes cost now."""
         return await asyncio.to_thread(usage_of, self._running.pid_namespace)
 
+    def start_entrypoint(self) -> None:
+        """Start what the image names as its entrypoint, with what Harbor's Docker environment gives it to do.
+
+        In a branch it starts again, as in a container that was stopped. When it ends, the machine does.
+        """
+        if words := self.spec.base.entrypoint:
+            command = f"exec {shlex.join((*words, *_IDLE))}"
+            self._entrypoint = asyncio.create_task(
+                self._run_entrypoint(command), name=f"{self.name} entrypoint"
+            )
+
+    async def _run_entrypoint(self, command: str) -> None:
+        with suppress(MachineError):
+            done = await self.exec(command)
+            said = _last_words(done).splitlines()[-1]
+            code = f"ended with exit code {done.exit_code}"
+            because = code if said == f"exit code {done.exit_code}" else f"{code}: {said}"
+            self._ended_because = f": its image's entrypoint, {self.spec.base.entrypoint[0]}, {because}"
+            self._running.kill()
+
     async def delete(self) -> None:
         """End everything in it; its files are removed in the background. Idempotent."""
         directory, self._directory = self._directory, None
@@ -245,7 +270,7 @@ class BubblewrapMachine:
         if self._directory is None:
             raise MachineDiedError(f"machine {self.name} was deleted")
         if not self.alive:
-            raise MachineDiedError(f"machine {self.name} has ended")
+            raise MachineDiedError(f"machine {self.name} has ended{self._ended_because}")
 
     async def _run(
         self,
@@ -281,7 +306,8 @@ class BubblewrapMachine:
         finally:
             self._sessions.discard(session)
         if done.exit_code and await self._ending(done.exit_code):
-            raise MachineDiedError(f"machine {self.name} ended while a command ran in it")
+            what = f"machine {self.name} ended while a command ran in it{self._ended_because}"
+            raise MachineDiedError(what)
         return done
 
     async def _ending(self, exit_code: int) -> bool:
@@ -386,7 +412,9 @@ async def start_machine(
     except BaseException:
         ground.remove(directory)
         raise
-    return BubblewrapMachine(name, spec, ground, running, directory, parent, start)
+    machine = BubblewrapMachine(name, spec, ground, running, directory, parent, start)
+    machine.start_entrypoint()
+    return machine
 
 
 async def _to_the_end[**P, T](function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -14,9 +14,14 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from workbench.session import ImageStep, ImageView, Session, TaskView
+from workbench import wishes
+from workbench.images.build_events import BaseImage
+from workbench.images.dockerfile import is_pinned
+from workbench.images.image_view import ImageStep, ImageView
+from workbench.session import Session, TaskView
 from workbench.ui import words
 from workbench.ui.commands import LIST
+from workbench.ui.image_facts import base_words, facts, steps_words
 from workbench.ui.images import (
     dockerfile,
     failing_step,
@@ -27,6 +32,7 @@ from workbench.ui.images import (
     step_mark,
 )
 from workbench.ui.lines import LiveLines
+from workbench.ui.messages import Wished
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.log_pane import LogPane
@@ -56,6 +62,27 @@ class ImagesScreen(LiveScreen):
     CSS_PATH = "images.tcss"
     BINDINGS = [  # noqa: RUF012
         Binding("escape,b", "dismiss", "Close", id="images.close", tooltip="Close the builds."),
+        Binding(
+            "x",
+            "cancel_build",
+            "Cancel",
+            id="images.cancel",
+            tooltip="End the build that runs; the image before goes on serving.",
+        ),
+        Binding(
+            "u",
+            "ask_registries",
+            "Ask registries",
+            id="images.ask",
+            tooltip="Ask whether the names of images in registries have moved.",
+        ),
+        Binding(
+            "U",
+            "ask_registries(True)",
+            "Fetch",
+            id="images.fetch",
+            tooltip="Fetch the images of registries whose names have moved, and build on them.",
+        ),
     ]
 
     def __init__(self, session: Session, task: str, clock: Callable[[], float]) -> None:
@@ -87,9 +114,17 @@ class ImagesScreen(LiveScreen):
     def on_mount(self) -> None:
         """Begin at what happens."""
         self.query_one("#images").border_title = "Images"
-        self.query_one("#images").border_subtitle = "escape closes"
+        self.query_one("#images").border_subtitle = "x cancels a build · u asks registries · escape closes"
         self.refresh_views()
         self.query_one(Steps).focus()
+
+    def action_cancel_build(self) -> None:
+        """End the build that runs."""
+        self.post_message(Wished(wishes.CancelBuild(task=self._path)))
+
+    def action_ask_registries(self, fetch: bool = False) -> None:
+        """Ask what the names of images stand for now, and fetch those that moved."""
+        self.post_message(Wished(wishes.AskRegistries(task=self._path, fetch=fetch)))
 
     @property
     def _view(self) -> TaskView:
@@ -138,13 +173,20 @@ class ImagesScreen(LiveScreen):
         )
 
     def _none(self) -> Content:
-        image = self._view.opened.image if self._view.opened else ""
-        if not image:
+        opened = self._view.opened
+        if opened is None or not opened.image:
             return Content.styled("The task has not been read yet.", words.MUTED)
+        image = opened.image
+        registry: tuple[str | Content, ...] = ()
+        if _is_name(image):
+            base = BaseImage(image, pinned=is_pinned(image))
+            registry = "\n\n", base_words(base, self._view.registries)
         return Content.assemble(
             "Nothing is built for this task: its machines boot ",
             (one_line(image), "bold"),
-            ".\n\nWith a Dockerfile in environment/ and no docker_image in task.toml, "
+            ".",
+            *registry,
+            "\n\nWith a Dockerfile in environment/ and no docker_image in task.toml, "
             "the image is built here, and again whenever you save below environment/.",
         )
 
@@ -162,11 +204,12 @@ class ImagesScreen(LiveScreen):
         option = self.query_one(Steps).highlighted_option
         row = self._rows.get(option.id or "") if option else None
         pane = self.query_one(LogPane)
-        why = _why(row.image) if row else Content()
+        why = _why(row.image, watching=self._view.watching) if row else Content()
         self.query_one("#image-why", Static).update(why)
         if row is None or row.step is None:
             self._source = None
-            pane.show(None, silence=_facts(row.image) if row else Content())
+            said = facts(row.image, self._view.registries, self._clock()) if row else Content()
+            pane.show(None, silence=said)
             return
         if row.step is not self._source:
             self._source, self._lines, self._seen = row.step, LiveLines(), 0
@@ -177,6 +220,8 @@ class ImagesScreen(LiveScreen):
         self._seen = step.output_seen
         lasting = step.done is None and row.image.building
         silence = "It has printed nothing so far." if lasting else "It printed nothing."
+        if step.recalled:
+            silence = "It was built earlier; what it printed then is not kept."
         pane.show(self._lines, silence=Content.styled(silence, words.MUTED), follow=True)
         if self._seen != before:
             pane.log_view.grown()
@@ -187,7 +232,8 @@ def _image_line(image: ImageView, mark: words.Mark) -> Content:
     took = f" in {words.seconds(image.ready.seconds)}" if image.ready and image.ready.seconds else ""
     by = f" by {one_line(newest.builder)}" if newest else ""
     same = ", with the same content as before" if image.ready and image.ready.same else ""
-    said = "" if image.building or image.failed else f"{took}{by}{same}"
+    steps = f"; {steps_words(image.ready.steps)}" if image.ready and image.ready.steps else ""
+    said = "" if image.building or image.failed or image.stale else f"{took}{by}{same}{steps}"
     return Content.assemble(
         (f"{mark.sign} ", mark.color),
         (dockerfile(image), "bold"),
@@ -205,21 +251,21 @@ def _step_line(step: ImageStep, number: int, mark: words.Mark) -> Content:
     )
 
 
-def _why(image: ImageView) -> Content:
-    """Why the newest build gave none, or why it was made."""
+def _why(image: ImageView, *, watching: bool) -> Content:
+    """Why the newest build gave none, why it is stale, or why it was made."""
     if image.failed:
         return Content.assemble(("✗ ", words.BAD), one_line(failure_words(image)))
+    if image.stale and not image.building:
+        then = "the next save builds it" if watching else "it is built when watching goes on: p on the task"
+        return Content.styled(f"! stale: {one_line(image.stale)}; {then}", words.WARN)
     if image.newest and image.newest.why:
         meanwhile = "; the image before serves meanwhile" if image.building and image.ready else ""
         return Content.styled(f"built because {one_line(image.newest.why)}{meanwhile}", words.MUTED)
     return Content()
 
 
-def _facts(image: ImageView) -> Content:
-    ready = image.ready
-    if ready is None:
-        return Content.styled("No image has been built from this directory yet.", words.MUTED)
-    facts = (("built from", ready.key), ("holds", ready.result), ("archive", ready.archive))
-    return Content("\n").join(
-        Content.assemble((f"{name:<12}", words.MUTED), one_line(value)) for name, value in facts
+def _is_name(image: str) -> bool:
+    """Whether it is a name in a registry, rather than a file of the task or of this machine."""
+    return not image.startswith(("/", ".", "~")) and not image.endswith(
+        (".tar", ".gz", "Dockerfile", ".yaml")
     )

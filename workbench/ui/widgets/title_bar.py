@@ -86,9 +86,10 @@ def _name(task: TaskView, now: float) -> Content:
     parts: list[str | tuple[str, str] | Content] = [(directory, "bold $accent")]
     image = most_urgent(task.images.values())
     mark = image_mark(image, now) if image else None
-    urgent = image and (image.building or image.failed)
-    if mark and urgent:
-        parts.append(_builds(f" · {mark.sign} {mark.word}", mark.color))
+    urgent = image and (image.building or image.failed or image.stale)
+    if image and mark and urgent:
+        why = f": {one_line(image.stale)}" if mark.word == "stale" else ""
+        parts.append(_builds(f" · {mark.sign} {mark.word}{why}", mark.color))
     if name and name != directory:
         parts.append((f" · {name}", words.PLAIN))
     if task.opened and task.opened.image:
