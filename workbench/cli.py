@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -76,6 +77,7 @@ def commands() -> None:
 @click.option("--paused", is_flag=True, help="Replay nothing until asked, and do not watch.")
 @click.option("--no-shell", is_flag=True, help="Open no shell on the task's image at the start.")
 @click.option("--plain", is_flag=True, help="Lines of text and no drawing, such as for a screen reader.")
+@click.option("--no-bell", is_flag=True, help="Do not ring when a verdict turns while you look elsewhere.")
 @click.option(
     "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings that go before all others."
 )
@@ -87,6 +89,7 @@ def open_(
     paused: bool,
     no_shell: bool,
     plain: bool,
+    no_bell: bool,
     config: Path | None,
     agents: tuple[AgentSpec, ...],
     record: Path | None,
@@ -104,26 +107,29 @@ def open_(
         raise click.UsageError(f"{task_dir}: there is no such directory; a task is a directory with a {MARK}")
     if config is not None and not config.is_file():
         raise click.UsageError(f"{config}: there is no such settings file")
-    path = task_dir.resolve()
-    elsewhere = has_trials(path)
-    link = EngineLink(engine.showing(path) if elsewhere else engine)
-    source = _recorded(link, record) if record else link
-    if plain:
-        from workbench.ui import plain as lines
+    recorded = _recorder(record)
+    path: Path | None = task_dir.resolve()
+    if not plain:
+        need_a_terminal(f"use `workbench check {task_dir}`, or --plain")
+    while path:
+        elsewhere = has_trials(path)
+        source = recorded(EngineLink(engine.showing(path) if elsewhere else engine))
+        if plain:
+            from workbench.ui import plain as lines
 
-        lines.run(source, path, paused=paused or elsewhere)
-        return
-    need_a_terminal(f"use `workbench check {task_dir}`, or --plain")
-    from workbench.ui.app import run
+            lines.run(source, path, paused=paused or elsewhere)
+            return
+        from workbench.ui.app import run
 
-    run(
-        source,
-        path,
-        config=config,
-        paused=paused or elsewhere,
-        agents=agents,
-        shell=not (no_shell or elsewhere),
-    )
+        path = run(
+            source,
+            path,
+            config=config,
+            bell=not no_bell,
+            paused=paused or elsewhere,
+            agents=agents,
+            shell=not (no_shell or elsewhere),
+        )
 
 
 @commands.command()
@@ -147,18 +153,21 @@ def demo(
     need_a_terminal(f"use `workbench check {task_dir}`")
     from workbench.ui.app import Demo, run
 
-    link = EngineLink(engine)
-    source = _recorded(link, record) if record else link
+    source = _recorder(record)(EngineLink(engine))
     run(source, task_dir.resolve(), paused=True, shell=False, demo=Demo(case, times, present))
 
 
-def _recorded(link: EngineLink, path: Path) -> EventSource:
+def _recorder(path: Path | None) -> Callable[[EngineLink], EventSource]:
+    """Wraps engines so that what they tell is recorded, in one file for all."""
+    if path is None:
+        return lambda link: link
     from workbench.recording.recorder import Recorded, Recorder, RecorderError
 
     try:
-        return Recorded(link, Recorder(path))
+        recorder = Recorder(path)
     except RecorderError as error:
         raise click.UsageError(str(error)) from None
+    return lambda link: Recorded(link, recorder)
 
 
 @commands.command(help=CHECK_HELP, short_help="Say whether tasks' harnesses hold, without a screen.")

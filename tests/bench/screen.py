@@ -20,12 +20,16 @@ PATIENCE = 60.0
 
 
 class Screen:
-    """A program that runs in a terminal of its own; use as a context manager."""
+    """A program that runs in a terminal of its own; use as a context manager.
+
+    Attributes:
+        terminal: The end of it that a person sits at.
+    """
 
     def __init__(self, command: Sequence[str], size: tuple[int, int] = (160, 50)) -> None:
-        self._terminal, inside = pty.openpty()
+        self.terminal, inside = pty.openpty()
         columns, lines = size
-        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self._process = subprocess.Popen(
             command,
             stdin=inside,
@@ -43,7 +47,7 @@ class Screen:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.end()
-        os.close(self._terminal)
+        os.close(self.terminal)
 
     @property
     def pid(self) -> int:
@@ -52,7 +56,7 @@ class Screen:
 
     def modes(self) -> list[object]:
         """How the terminal is set."""
-        return list(termios.tcgetattr(self._terminal))
+        return list(termios.tcgetattr(self.terminal))
 
     def wait_for(self, text: bytes, *, at_once: int = 65536) -> float:
         """Read until a text is written; the moment of it by `time.perf_counter`.
@@ -63,23 +67,45 @@ class Screen:
         seen = b""
         until = time.perf_counter() + PATIENCE
         while text not in seen:
-            ready, _, _ = select.select([self._terminal], [], [], max(0.0, until - time.perf_counter()))
+            ready, _, _ = select.select([self.terminal], [], [], max(0.0, until - time.perf_counter()))
             if not ready:
                 raise TimeoutError(f"{text!r} never came; the last of the screen: {seen[-500:]!r}")
             seen = seen[-len(text) :] + self._read(at_once)
         return time.perf_counter()
 
+    def slowly(self, text: bytes, baud: float | None, quiet: float = 0.5) -> bytes:
+        """Read at so many bits a second, ten a byte, until a text is written; what was read.
+
+        Args:
+            text: With an empty one, until nothing has come for `quiet` seconds.
+            baud: As fast as it goes when None.
+        """
+        seen = b""
+        at_once = 16 if baud else 65536
+        until = time.perf_counter() + PATIENCE * 20
+        while not text or text not in seen:
+            patience = quiet if not text else until - time.perf_counter()
+            if not select.select([self.terminal], [], [], max(0.0, patience))[0]:
+                if text:
+                    raise TimeoutError(f"{text!r} never came; the last of the screen: {seen[-500:]!r}")
+                break
+            piece = self._read(at_once)
+            seen += piece
+            if baud:
+                time.sleep(len(piece) * 10 / baud)
+        return seen
+
     def press(self, key: bytes, text: bytes) -> float:
         """Seconds from a key to a text."""
         start = time.perf_counter()
-        os.write(self._terminal, key)
+        os.write(self.terminal, key)
         return self.wait_for(text) - start
 
     def read_for(self, seconds: float) -> None:
         """Read on for a while."""
         until = time.perf_counter() + seconds
         while (left := until - time.perf_counter()) > 0:
-            if select.select([self._terminal], [], [], left)[0]:
+            if select.select([self.terminal], [], [], left)[0]:
                 self._read()
 
     def wait(self) -> int:
@@ -91,7 +117,7 @@ class Screen:
         while self._process.poll() is None:
             if time.monotonic() > until:
                 self._process.kill()
-            if select.select([self._terminal], [], [], 0.05)[0] and not self._read():
+            if select.select([self.terminal], [], [], 0.05)[0] and not self._read():
                 time.sleep(0.05)
         return self._process.returncode
 
@@ -103,6 +129,6 @@ class Screen:
 
     def _read(self, at_once: int = 65536) -> bytes:
         try:
-            return os.read(self._terminal, at_once)
+            return os.read(self.terminal, at_once)
         except OSError:
             return b""

@@ -374,3 +374,13 @@ def test_a_writer_that_waited_in_vain_says_what_holds_it(opened: Open, path: Pat
             receipts.record(receipt())
     receipts.record(receipt())
     assert receipts.find("oracle", INPUTS) == receipt()
+
+
+def test_the_newest_receipts_are_of_all_tasks_the_newest_first(opened: Open) -> None:
+    receipts = opened()
+    for number, task in enumerate(("/tasks/a", "/tasks/b", "/tasks/a")):
+        receipts.record(receipt(task=task, at=NOON + number))
+    assert [(one.task, one.at) for one in receipts.newest(2)] == [
+        ("/tasks/a", NOON + 2),
+        ("/tasks/b", NOON + 1),
+    ]

@@ -49,6 +49,28 @@ def test_pytest_output_is_read_where_there_is_no_report(tmp_path: Path) -> None:
     )
 
 
+def test_how_often_a_runner_tried_again_is_told_by_each_kind_of_report(tmp_path: Path) -> None:
+    printed = (
+        "tests/test_a.py::test_x RERUN    [ 50%]\n"
+        "tests/test_a.py::test_x RERUN    [ 50%]\n"
+        "tests/test_a.py::test_x PASSED   [ 50%]\n"
+        "tests/test_a.py::test_y PASSED   [100%]\n"
+    )
+    assert [(test.status, test.reruns) for test in read_tests(tmp_path, printed)] == [
+        ("passed", 2),
+        ("passed", 0),
+    ]
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuite><testcase name="one"><flakyFailure message="first"/><flakyError/></testcase>'
+        '<testcase name="two"><failure message="no"/><rerunFailure message="no"/></testcase></testsuite>'
+    )
+    assert [(test.status, test.reruns) for test in read_tests(tmp_path, "")] == [("passed", 2), ("failed", 1)]
+    tests = [{"name": "adds", "status": "passed", "retries": 3, "flaky": True}]
+    (tmp_path / "ctrf.json").write_text(json.dumps({"results": {"tests": tests}}))
+    assert read_tests(tmp_path, "") == (Test("adds", "passed", reruns=3),)
+
+
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"results": 3}', '{"results": {"tests": "no"}}', "[" * 100_000]
 )

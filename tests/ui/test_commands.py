@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
+import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 
-from workbench.ui import commands
+from textual.dom import DOMNode
+
+from workbench import ui
+from workbench.ui import commands, keymap
 from workbench.ui.commands import APP, COMPARE, MAIN, PLAYER, Command, Offer
+from workbench.ui.overlay import Overlay
 
 OFFERS = [offer for offer in vars(commands).values() if isinstance(offer, Offer)]
 EVERYTHING: list[Command] = list(chain.from_iterable(offer.commands for offer in OFFERS))
@@ -30,6 +39,34 @@ def test_every_command_has_a_title_and_a_sentence() -> None:
     for command in EVERYTHING:
         assert command.title
         assert command.help.endswith(".")
+
+
+def _own_classes() -> Iterator[type[DOMNode]]:
+    """Every class of the terminal face that keys can be bound in."""
+    for module in pkgutil.walk_packages(ui.__path__, "workbench.ui."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, type) and issubclass(value, DOMNode) and value.__module__ == module.name:
+                yield value
+
+
+def test_every_key_can_be_moved_and_is_in_the_palette_so_that_a_mouse_can_do_what_a_key_can() -> None:
+    known = keymap.all_commands()
+    bound = {(node, binding) for node in _own_classes() for binding in vars(node).get("BINDINGS", ())}
+    assert len(bound) > 100
+    assert {node.__name__ for node, binding in bound if binding.id not in known} == set()
+    offering = {node for node, _ in bound if not issubclass(node, Overlay) and hasattr(node, "OFFER")}
+    for node in offering:
+        offered = {command.id for command in node.OFFER.commands}
+        assert {b.id for of, b in bound if of is node and b.id not in offered} == set()
+
+
+def test_whatever_a_click_on_the_screen_does_a_key_does_too() -> None:
+    clicked = set()
+    for path in Path(ui.__path__[0]).rglob("*.py"):
+        text = path.read_text()
+        clicked |= set(re.findall(r'"(?:screen|app)\.(\w+)', text)) if "clickable(" in text else set()
+    assert clicked >= {"images", "costs", "pause", "skip"}
+    assert clicked <= {command.action.partition("(")[0] for command in keymap.all_commands().values()}
 
 
 def test_only_function_keys_work_in_a_shell() -> None:

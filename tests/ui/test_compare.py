@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tests.ui.driving import Driven, opened, until
 from tests.ui.streams import TASK, Stream, failed, holding, passed
+from tests.ui.trials import agent_step, at, trajectory, trial
 from workbench import events as ev
+from workbench import wishes
 from workbench.trials.outcome import Outcome, Test
 
 
@@ -137,11 +139,8 @@ async def test_trajectories_and_files_are_compared_from_the_trial_directories(tm
         (agent / "trajectory.json").write_text(f'{{"schema_version": "ATIF-v1.8", "steps": [{step}]}}')
         (agent / "out.bin").write_bytes(b"\0" * size)
     stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
-    for at, event in enumerate(stream.events):
-        if isinstance(event, ev.RunStarted):
-            stream.events[at] = ev.RunStarted(
-                at=event.at, task=TASK, case=event.case, run=event.run, trial_dir=str(tmp_path / event.run)
-            )
+    for run in ("oracle-1", "nop-1"):
+        at(stream, run, tmp_path / run)
     async with opened(stream) as driven:
         await compared(driven, "j", "c", *["right_square_bracket"] * 3)
         assert "agent: bash ls" in driven.text
@@ -149,6 +148,54 @@ async def test_trajectories_and_files_are_compared_from_the_trial_directories(tm
         await compared(driven, *["right_square_bracket"] * 2)
         assert "agent/out.bin  10 B" in driven.text
         assert "≠ agent/out.bin  2.0 KiB" in driven.text
+
+
+async def test_equal_commands_with_other_results_differ(tmp_path: Path) -> None:
+    stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
+    for run, result in (("oracle-1", "3 files"), ("nop-1", "no files")):
+        directory = trial(tmp_path / run, agent__trajectory_json=trajectory(agent_step(1, "ls", result)))
+        at(stream, run, directory)
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 3)
+        assert "│ agent: bash ls" in driven.text
+        assert "≠     no files" in driven.text
+        assert "1 difference" in driven.text
+
+
+def earlier(task: str, case: str, trial_dir: Path, outcome: Outcome, at: float) -> ev.EarlierRun:
+    (trial_dir / "verifier").mkdir(parents=True)
+    (trial_dir / "verifier" / "test-stdout.txt").write_text(f"printed in {trial_dir.name}\n")
+    return ev.EarlierRun(
+        task=task, case=case, expect="fail", at=at, trial_dir=str(trial_dir), outcome=outcome
+    )
+
+
+async def test_any_run_of_any_day_and_task_can_be_the_baseline(tmp_path: Path) -> None:
+    stream = holding()
+    week = 7 * 24 * 3600
+    kept = (
+        earlier(TASK, "nop", tmp_path / "last-week", failed(), stream.now - week),
+        earlier("/tasks/prices", "drops-words", tmp_path / "elsewhere", passed(), stream.now - 60),
+    )
+    async with opened(stream) as driven:
+        await driven.press("j", "C")
+        assert driven.source.sent[-1] == wishes.TellEarlierRuns(task=TASK)
+        assert "prices" not in driven.text
+        driven.source.feed(ev.EarlierRunsTold(task=TASK, runs=kept))
+        await driven.settle()
+        row = next(line for line in driven.text.splitlines() if "prices · drops-words" in line)
+        assert "passed · 60 s ago" in row
+        await compared(driven, *"prices", "enter")
+        left, right = driven.text.splitlines()[0].split("│")
+        assert left.split()[:3] == ["prices", "·", "drops-words"]
+        assert right.split()[:3] == ["slugify", "·", "nop"]
+        assert "printed in elsewhere" in driven.text
+        await driven.press("escape", "C", *"nop")
+        await compared(driven, "enter")
+        left, right = driven.text.splitlines()[0].split("│")
+        assert left.split()[0] == right.split()[0] == "nop"
+        assert "◷ 7 days ago" in left
+        assert "printed in last-week" in driven.text
 
 
 async def test_escape_goes_back_to_the_task() -> None:

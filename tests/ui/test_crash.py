@@ -8,8 +8,10 @@ import pytest
 
 from tests.ui.driving import app_for, until
 from tests.ui.streams import RecordedSource, holding
+from workbench.recording.player import Player
+from workbench.recording.recording import Recording
 from workbench.ui import app as app_module
-from workbench.ui import crash
+from workbench.ui import crash, playing
 from workbench.ui.app import WorkbenchApp
 
 
@@ -54,6 +56,19 @@ def test_a_failing_screen_leaves_a_report_no_traceback_and_exit_code_3(
     said = capsys.readouterr().err
     assert "RuntimeError: boom" in said
     assert "Traceback" not in said
+
+
+def test_a_failing_player_leaves_a_report_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(app: WorkbenchApp) -> None:
+        app._exception = RuntimeError("boom")
+
+    monkeypatch.setattr(WorkbenchApp, "run", run)
+    with pytest.raises(SystemExit) as left:
+        playing.play(Player(Recording(tuple(holding().events))), Path("/tasks/slugify"))
+    assert left.value.code == 3
+    assert "RuntimeError: boom" in capsys.readouterr().err
 
 
 async def test_the_screen_prints_no_traceback_of_its_own() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual.command import CommandPalette
 
 from tests.ui.driving import Driven, app_for, opened, screen_text, until
 from tests.ui.streams import RecordedSource, Stream, broken, busy, failed, holding
@@ -89,6 +90,35 @@ async def test_cases_are_found_by_a_part_of_their_name() -> None:
         assert "case    hard-coded" not in driven.text
         await driven.press("enter")
         assert "3 Run · keeps-accents" in driven.text
+
+
+async def test_another_task_is_found_by_a_part_of_its_name_and_left_for(tmp_path: Path) -> None:
+    for name in ("slugify", "prices", "no-task"):
+        (tmp_path / name).mkdir()
+    for name in ("slugify", "prices"):
+        (tmp_path / name / "task.toml").write_text("")
+    source = RecordedSource(holding().events)
+    app = WorkbenchApp(source, tmp_path / "slugify", can_open_others=True)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await until(pilot, lambda: source.all_taken and app.up_to_date)
+        await pilot.press("slash", *"pri")
+        await pilot.pause()
+        assert "task    prices  " in screen_text(app)
+        assert "no-task" not in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.is_running or app.leaves_for is not None)
+    assert app.leaves_for == tmp_path / "prices"
+
+
+@pytest.mark.parametrize("newcomer", [True, False])
+async def test_a_newcomer_is_told_where_to_find_everything(newcomer: bool) -> None:
+    source = RecordedSource(holding().events)
+    app = WorkbenchApp(source, Path("/home/author/tasks/slugify"), newcomer=newcomer)
+    async with app.run_test(size=(160, 50), notifications=True) as pilot:
+        await until(pilot, lambda: source.all_taken and app.up_to_date)
+        assert bool(app.told) is newcomer
+        if newcomer:
+            await until(pilot, lambda: "? f1 lists all keys, and ^p f2 finds any command" in screen_text(app))
 
 
 async def test_the_cases_script_is_edited(lent: list[list[str]]) -> None:
@@ -326,3 +356,42 @@ async def test_the_first_verdict_does_not_ring(monkeypatch: pytest.MonkeyPatch) 
         source.feed(*holding().events)
         await until(pilot, lambda: source.all_taken and app.up_to_date)
         assert rings == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "title"),
+    [
+        (("question_mark",), "Help"),
+        (("colon",), "Go to"),
+        (("C",), "Compare with"),
+        (("at",), "Notices"),
+        (("m",), "What machines and states cost"),
+        (("b",), "Images"),
+    ],
+)
+async def test_a_click_beside_what_lies_over_the_screen_closes_it(keys: tuple[str, ...], title: str) -> None:
+    async with opened(holding()) as driven:
+        await driven.press(*keys)
+        assert title in driven.text
+        await driven.pilot.click(offset=(1, 48))
+        await driven.settle()
+        assert len(driven.app.screen_stack) == 2
+
+
+async def test_every_command_is_reached_by_the_mouse_alone() -> None:
+    async with opened(holding()) as driven:
+        footer = driven.text.splitlines()[-1]
+        await driven.pilot.click(offset=(footer.index("Commands"), 49))
+        await until(driven.pilot, lambda: "Run unmet" in driven.text)
+        y = next(at for at, line in enumerate(driven.text.splitlines()) if "Run unmet" in line)
+        await driven.pilot.click(offset=(80, y))
+        await until(driven.pilot, lambda: "Every case came out as it must." in driven.text)
+
+
+@pytest.mark.parametrize("key", ["D", "b", "m", "at"])
+async def test_help_and_palette_are_there_over_every_screen(key: str) -> None:
+    async with opened(holding()) as driven:
+        await driven.press(key, "question_mark")
+        assert "filter by key or word" in driven.text
+        await driven.press("escape", "ctrl+p")
+        await until(driven.pilot, lambda: isinstance(driven.app.screen, CommandPalette))

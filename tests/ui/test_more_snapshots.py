@@ -5,15 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.ui import streams
-from tests.ui.streams import Stream, failed, holding
+from tests.ui.driving import screen_text, still, until
+from tests.ui.streams import TASK, Stream, failed, holding
 from tests.ui.test_snapshots import SIZES, Compare, compare
 from tests.ui.trials import agent_step, at, trajectory, trial
 from workbench import events as ev
 from workbench.cases.case import Case
+from workbench.recording.player import Player
+from workbench.recording.recording import Recording
+from workbench.ui.playing import PlayApp
 
 NEXT = "right_square_bracket"
+sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 @pytest.fixture
@@ -67,16 +73,62 @@ def test_compare_trajectories(snap_compare: Compare, trials: Stream) -> None:
     assert compare(snap_compare, trials, (120, 30), "j", "c", NEXT, NEXT, NEXT)
 
 
-def test_trajectory(snap_compare: Compare, trials: Stream) -> None:
-    assert compare(snap_compare, trials, (160, 50), NEXT, NEXT, NEXT, "3", "j", "j")
+@sizes
+def test_trajectory(snap_compare: Compare, trials: Stream, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, trials, size, NEXT, NEXT, NEXT, "3", "j", "j")
 
 
-def test_files(snap_compare: Compare, trials: Stream) -> None:
-    assert compare(snap_compare, trials, (160, 50), *[NEXT] * 5, "3", "j", "j")
+@sizes
+def test_files(snap_compare: Compare, trials: Stream, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, trials, size, *[NEXT] * 5, "3", "j", "j")
 
 
-def test_log(snap_compare: Compare, trials: Stream) -> None:
-    assert compare(snap_compare, trials, (100, 30), *[NEXT] * 6)
+@sizes
+def test_log(snap_compare: Compare, trials: Stream, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, trials, size, *[NEXT] * 6, "3")
+
+
+@sizes
+@pytest.mark.parametrize(("tab", "name"), [(2, "tests"), (4, "timing"), (5, "files")])
+def test_compare_tabs(
+    snap_compare: Compare, trials: Stream, tab: int, name: str, size: tuple[int, int]
+) -> None:
+    assert compare(snap_compare, trials, size, "j", "c", *[NEXT] * tab)
+
+
+def test_the_other_side_on_a_narrow_screen(snap_compare: Compare) -> None:
+    assert compare(snap_compare, holding(), (60, 20), "j", "j", "c", "o", "n")
+
+
+@sizes
+def test_compare_with(snap_compare: Compare, size: tuple[int, int]) -> None:
+    stream = holding()
+    kept = tuple(
+        ev.EarlierRun(
+            task=task,
+            case=case,
+            expect="fail",
+            at=stream.now - days * 86_400,
+            trial_dir=f"/kept/{days}",
+            outcome=failed(),
+        )
+        for task, case, days in ((TASK, "nop", 7), ("/home/author/tasks/prices", "drops-words", 9))
+    )
+    stream.add(ev.EarlierRunsTold(at=stream.now, task=TASK, runs=kept))
+    assert compare(snap_compare, stream, size, "j", "C")
+
+
+@sizes
+def test_player(snap_compare: Compare, size: tuple[int, int]) -> None:
+    player = Player(Recording(holding().events), now=lambda: 0.0)
+    app = PlayApp(player, Path(TASK))
+
+    async def settle(pilot: Pilot[None]) -> None:
+        player.seek(player.duration)
+        await until(pilot, lambda: "HOLDS" in screen_text(app) and app.up_to_date)
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=settle)
 
 
 def test_goto(snap_compare: Compare) -> None:

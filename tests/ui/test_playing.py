@@ -13,6 +13,7 @@ from tests.ui.driving import screen_text, until
 from tests.ui.streams import TASK, holding
 from workbench.recording.player import Player
 from workbench.recording.recording import Recording
+from workbench.ui.commands import PLAYER_STEP
 from workbench.ui.playing import PlayApp, PlayBar
 
 
@@ -100,6 +101,28 @@ async def test_nothing_runs_in_a_recording_and_it_says_so() -> None:
         await until(pilot, lambda: "HOLDS 5/5" in screen_text(app))
         await pilot.press("r")
         await until(pilot, lambda: "This is a recording: nothing runs here." in screen_text(app))
+
+
+async def test_the_player_s_keys_can_be_clicked() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+
+        async def click(word: str) -> None:
+            lines = screen_text(app).splitlines()
+            y = next(y for y, line in enumerate(lines) if "space pause" in line)
+            await pilot.click(offset=(lines[y].index(word), y))
+            await pilot.pause()
+
+        await click("space pause")
+        assert app.player.paused
+        await click("→")
+        assert app.player.position == min(PLAYER_STEP, app.player.duration)
+        await click("←")
+        assert app.player.position == 0
+        await click("- speed")
+        assert app.player.speed < 1
+        await click("+ -")
+        assert app.player.speed == 1
 
 
 async def test_the_help_lists_the_player_s_keys() -> None:

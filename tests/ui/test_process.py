@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench.screen import Screen
+from tests.ui.terminal.driving import emulator
+from workbench import settings
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"""
@@ -50,9 +52,40 @@ def test_it_is_suspended_and_brought_back() -> None:
         assert screen.wait() == 0
 
 
-def test_a_terminal_that_is_read_slowly_loses_nothing() -> None:
+def read_at(baud: float | None, keys: bytes) -> tuple[list[str], int]:
+    """What stands on the screen in the end, and how the program ended, on a line of so many bits a second.
+
+    Args:
+        baud: As fast as it goes when None.
+        keys: Pressed one after the other while it still paints.
+    """
     with Screen([sys.executable, "-c", PROGRAM], size=(80, 24)) as screen:
-        screen.wait_for(b"HOLDS", at_once=64)
-        screen.wait_for(b"6 passed", at_once=64)
-        screen.press(b"q", LEAVES)
-        assert screen.wait() == 0
+        before = screen.modes()
+        seen = screen.slowly(b"HOLDS", baud)
+        for key in keys:
+            os.write(screen.terminal, bytes([key]))
+        seen += screen.slowly(b"", baud)
+        os.write(screen.terminal, b"q")
+        left = screen.slowly(LEAVES, baud)
+        ended = screen.wait()
+        assert screen.modes() == before
+    terminal, happened = emulator(80, 24)
+    terminal.feed(seen)
+    assert happened.titles == []
+    shown = [line.rstrip() for line in terminal.text().splitlines()]
+    terminal.feed(left)
+    assert "HOLDS" not in terminal.text()
+    terminal.close()
+    return shown, ended
+
+
+def test_on_a_slow_line_the_screen_becomes_what_it_is_on_a_fast_one_and_it_quits_clean(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "settings.toml").write_text("remember = false\n")
+    monkeypatch.setenv(settings.VARIABLE, str(tmp_path / "settings.toml"))
+    fast = read_at(None, b"jj[]")
+    assert fast[1] == 0
+    assert any("HOLDS" in line for line in fast[0])
+    # The first picture has more bytes than a terminal holds, so that writing has to wait for the reader.
+    assert read_at(float(os.environ.get("SLOW_BAUD", "96000")), b"jj[]") == fast

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -189,6 +190,36 @@ async def test_the_footer_shows_the_keys_that_do_something_in_a_shell() -> None:
         assert "f5 Run all" in footer
         assert "r Run " not in footer
         assert "Quit" not in footer
+
+
+@pytest.mark.parametrize("size", [(160, 50), (100, 30)])
+async def test_what_is_typed_right_after_the_key_that_goes_to_the_shell_goes_to_the_shell(
+    size: tuple[int, int],
+) -> None:
+    async with with_shell(size) as driven:
+        for character in "4sXq r\r":
+            key = {" ": "space", "\r": "enter"}.get(character, character)
+            driven.app.post_message(events.Key(key, character))
+        await shown(driven, "sXq r")
+        assert driven.source.sent[-1] == FIRST
+        assert driven.app.is_running
+
+
+async def test_escape_in_a_maximised_shell_is_the_programs() -> None:
+    async with with_shell() as driven:
+        await driven.press("4", "f12", "escape", "x")
+        await shown(driven, "^[x")
+        assert "1 Cases" not in driven.text
+
+
+async def test_a_notice_does_not_cover_where_one_types() -> None:
+    async with with_shell() as driven:
+        await driven.press("4")
+        driven.app.notify("something happened")
+        await driven.settle()
+        lines = driven.text.splitlines()
+        at = next(y for y, line in enumerate(lines) if "something happened" in line)
+        assert at < len(lines) // 3
 
 
 async def test_function_keys_work_in_a_shell() -> None:

@@ -49,8 +49,9 @@ def test_main(snap_compare: Compare, state: Callable[[], Stream], size: tuple[in
 
 
 @pytest.mark.parametrize("theme", ["day", "ember", "contrast"])
-def test_themes(snap_compare: Compare, theme: str) -> None:
-    assert compare(snap_compare, streams.cannot_fail(), (160, 50), theme=theme)
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_themes(snap_compare: Compare, state: Callable[[], Stream], theme: str) -> None:
+    assert compare(snap_compare, state(), (160, 50), theme=theme, dies=state is streams.died)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

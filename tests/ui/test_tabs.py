@@ -9,7 +9,8 @@ from tests.ui.driving import Driven, opened, until
 from tests.ui.streams import PASSING, TASK, Stream, holding, passed
 from tests.ui.trials import agent_step, at, trajectory, trial
 from workbench import events as ev
-from workbench.trials.outcome import Outcome, StepOutcome, Test
+from workbench import wishes
+from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
 
 TABS = ("verifier", "agent", "tests", "trajectory", "timing", "files", "log")
 
@@ -91,6 +92,27 @@ async def test_timing_marks_what_is_slower_than_usual() -> None:
         assert "slow: 4.0 times as long" in row
 
 
+async def test_timing_is_held_against_runs_of_earlier_days(tmp_path: Path) -> None:
+    stream = Stream().engine().task().whole("oracle", passed(), verifier=4.0)
+    async with opened(stream) as driven:
+        await show(driven, "timing")
+        assert driven.source.sent[-1] == wishes.TellEarlierRuns(task=TASK)
+        phases = (Phase("verifier", 100.0, 101.0),)
+        outcome = Outcome(kind="passed", reason="graded 1.0", reward=1.0, met=True, phases=phases)
+        kept = tuple(
+            ev.EarlierRun(
+                task=TASK, case="oracle", expect="pass", at=at, trial_dir=f"/kept/{at}", outcome=outcome
+            )
+            for at in (200.0, 100.0)
+        )
+        driven.source.feed(ev.EarlierRunsTold(task=TASK, runs=kept))
+        await driven.settle()
+        assert "slow: 4.0 times as long" in next(
+            line for line in driven.text.splitlines() if "usually 1.00 s" in line
+        )
+        assert "the last 3 runs, 1.00 s to" in driven.text
+
+
 async def test_a_trajectory_is_read_step_by_step(tmp_path: Path) -> None:
     steps = [
         {"step_id": 1, "source": "user", "message": "Write a slugify program."},
@@ -122,6 +144,58 @@ async def test_a_trajectory_is_read_step_by_step(tmp_path: Path) -> None:
         await driven.press("slash", "escape")
         await idle(driven)
         assert "bash ls -la" in driven.text
+
+
+async def test_a_test_that_was_tried_again_says_how_often() -> None:
+    tests = (Test("test_waits", "passed", seconds=1.0, reruns=2), Test("test_adds", "passed"))
+    outcome = Outcome(kind="passed", reason="graded 1.0", reward=1.0, met=True, tests=tests)
+    async with opened(Stream().engine().task().whole("oracle", outcome)) as driven:
+        text = await show(driven, "tests")
+        assert "tried 3 times" in next(line for line in text.splitlines() if "test_waits" in line)
+        assert "tried" not in next(line for line in text.splitlines() if "test_adds" in line)
+
+
+async def test_a_trajectory_shows_as_it_grows(tmp_path: Path) -> None:
+    stream = Stream().engine().task().queue("oracle").start("oracle").phase("oracle-1", "agent")
+    directory = trial(tmp_path, agent__trajectory_json=trajectory(agent_step(1, "ls", "a")))
+    async with opened(at(stream, "oracle-1", directory)) as driven:
+        assert "bash ls" in await show(driven, "trajectory")
+        trial(
+            tmp_path, agent__trajectory_json=trajectory(agent_step(1, "ls", "a"), agent_step(2, "cat", "b"))
+        )
+        stream.wait(2)
+        driven.source.feed(ev.Output(run="oracle-1", source="agent", text="something\n"))
+        await until(driven.pilot, lambda: "bash cat" in driven.text)
+        # Whoever looks at the last step goes along.
+        assert "step 2 · agent" in driven.text
+
+
+async def test_steps_of_subagents_stand_below_the_step_that_called_them(tmp_path: Path) -> None:
+    inner = trajectory(agent_step(1, "grep needle", "found")) | {"trajectory_id": "searcher"}
+    refs = [{"trajectory_id": "searcher"}]
+    outer = agent_step(1, "delegate", "done")
+    outer["observation"]["results"][0]["subagent_trajectory_ref"] = refs
+    document = trajectory(outer, agent_step(2, "finish", ""), subagent_trajectories=[inner])
+    directory = trial(tmp_path, agent__trajectory_json=document)
+    async with opened(at(holding(), "oracle-1", directory)) as driven:
+        text = await show(driven, "trajectory", "j")
+        rows = [line for line in text.splitlines() if "agent  bash" in line]
+        assert ["delegate" in rows[0], "↳ searcher" in rows[1], "finish" in rows[2]] == [True] * 3
+        assert "grep needle" in rows[1]
+        assert "1 subagent" in text
+        assert "step 1 · searcher · agent" in text
+
+
+async def test_every_step_of_a_task_has_its_trajectory(tmp_path: Path) -> None:
+    directory = trial(
+        tmp_path,
+        steps__first__agent__trajectory_json=trajectory(agent_step(1, "one", "")),
+        steps__second__agent__trajectory_json=trajectory(agent_step(1, "two", "")),
+    )
+    async with opened(at(holding(), "oracle-1", directory)) as driven:
+        text = await show(driven, "trajectory")
+        for step, command in (("first", "one"), ("second", "two")):
+            assert any(step in line and f"bash {command}" in line for line in text.splitlines())
 
 
 async def test_a_broken_trajectory_says_what_is_wrong(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.ui.task_streams import PROMPT, TaskStream
 from tests.ui.test_snapshots import Compare, compare
 from workbench.ui.shells.task_shells import TaskShells
 
-SIZES = [(160, 50), (80, 24)]
+SIZES = [(160, 50), (100, 30), (80, 24), (60, 20)]
 STATES = [streams.reverified, streams.recalled, streams.differed, streams.building, streams.build_failed]
 PATIENCE = 60.0
 

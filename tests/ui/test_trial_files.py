@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.trials import agent_step, trajectory, trial
-from workbench.ui import atif, trial_files
+from workbench.ui import atif, trajectories, trial_files
 from workbench.ui.atif import TrajectoryError
 from workbench.ui.highlighting import LARGEST, highlighted
 from workbench.ui.trial_files import Artifact, TrialFile
@@ -79,7 +79,7 @@ def test_the_end_of_a_long_file_is_read(tmp_path: Path) -> None:
 def test_steps_have_directories_of_their_own(tmp_path: Path) -> None:
     trial(tmp_path, steps__one__verifier__reward_txt="1", steps__two__agent__trajectory_json=trajectory())
     assert [name for name, _ in trial_files.roots(tmp_path)] == ["one", "two"]
-    assert trial_files.trajectory_file(tmp_path) == tmp_path / "steps" / "two" / "agent" / "trajectory.json"
+    assert trajectories.files(tmp_path) == [("two", tmp_path / "steps" / "two" / "agent" / "trajectory.json")]
 
 
 @pytest.mark.parametrize("version", [f"ATIF-v1.{minor}" for minor in range(9)])

@@ -195,6 +195,11 @@ class OpenedTask:
                 self._emit(ev.ReceiptTold(task=self.task, receipt=receipt))
             self.runs.settle()
 
+    async def tell_earlier_runs(self) -> None:
+        """Tell the newest runs that are kept, of whatever task."""
+        runs = await self._services.records.newest()
+        self._emit(ev.EarlierRunsTold(task=self.task, runs=runs))
+
     # Reading
 
     async def _read(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from workbench.cases.case import Case
-from workbench.events import Expected
+from workbench.events import EarlierRun, Expected
 from workbench.proof.database import Database, DatabaseError
 from workbench.proof.describe import describe
 from workbench.proof.documents import Inputs, ProofReceipt, Slower
@@ -21,6 +21,9 @@ from workbench.proof.history import Durations, History, RunKind
 from workbench.proof.keys import StageKeys
 from workbench.proof.receipts import Receipt, Receipts
 from workbench.task.roles import words_for
+
+_EARLIER_RUNS = 500
+"""Told at most."""
 
 
 class Records:
@@ -102,6 +105,26 @@ class Records:
             return describe(task, name, digest, cases, now, self._receipts, changed)
 
         return await self._do(work, None)
+
+    async def newest(self) -> tuple[EarlierRun, ...]:
+        """The newest runs of all tasks whose trial directories are still there, newest first."""
+
+        def work() -> tuple[EarlierRun, ...]:
+            return tuple(
+                EarlierRun(
+                    task=one.task,
+                    case=one.case,
+                    expect=one.expect,
+                    at=one.at,
+                    trial_dir=one.trial_dir,
+                    outcome=one.outcome,
+                )
+                for one in self._receipts.newest(_EARLIER_RUNS)
+                if not one.trial_gone
+            )
+
+        nothing: tuple[EarlierRun, ...] = ()
+        return await self._do(work, nothing)
 
     def receipt(
         self, task: str, digest: str, case: Case, keys: StageKeys, image: str, **more: object

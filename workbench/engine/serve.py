@@ -179,6 +179,8 @@ class _Engine:
                 )
             case ws.TellReceipt():
                 await task.tell_receipt()
+            case ws.TellEarlierRuns():
+                await task.tell_earlier_runs()
             case ws.Replay():
                 await task.replay(wish.cases, "asked for")
             case ws.Repeat():

@@ -170,7 +170,15 @@ class Receipts:
         """
         return tuple(self._read(_OF_CASE, task, case))
 
-    def _read(self, query: str, *values: str) -> list[Receipt]:
+    def newest(self, limit: int) -> tuple[Receipt, ...]:
+        """The newest receipts of all tasks, newest first.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        return tuple(self._read(_NEWEST_OF_ALL, limit))
+
+    def _read(self, query: str, *values: str | int) -> list[Receipt]:
         return self._database.read(lambda connection: list(_decoded(connection.execute(query, values))))
 
 
@@ -191,6 +199,7 @@ _NEWEST = """
     SELECT receipt FROM receipts
     WHERE id IN (SELECT max(id) FROM receipts WHERE task = ? GROUP BY case_name) ORDER BY id
 """
+_NEWEST_OF_ALL = "SELECT receipt FROM receipts ORDER BY at DESC LIMIT ?"
 _INSERT_INGREDIENTS = "INSERT OR REPLACE INTO ingredients (task, case_name, at, labels) VALUES (?, ?, ?, ?)"
 _INGREDIENTS = "SELECT case_name, labels FROM ingredients WHERE task = ?"
 _DROP_OLD = ("DELETE FROM receipts WHERE at < ?", "DELETE FROM ingredients WHERE at < ?")

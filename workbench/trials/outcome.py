@@ -38,6 +38,8 @@ class Test(msgspec.Struct, frozen=True):
     status: TestStatus
     message: str = ""
     seconds: float | None = None
+    reruns: int = 0
+    """How often its runner tried it again, as runners do with flaky ones; `status` is the last try's."""
 
 
 class StepOutcome(msgspec.Struct, frozen=True):

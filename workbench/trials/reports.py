@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+
+import msgspec
 
 from workbench.trials.outcome import Test, TestStatus
 
@@ -36,6 +39,9 @@ _PYTEST_SUMMARY = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+::\S.*?)(?
 _PYTEST_VERBOSE = re.compile(
     r"^(\S+::\S.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: +\(.*\))?(?: +\[ *\d+%\])?$", re.MULTILINE
 )
+_PYTEST_RERUN = re.compile(r"^(\S+::\S.*?) RERUN(?: +\(.*\))?(?: +\[ *\d+%\])?$", re.MULTILINE)
+_JUNIT_RERUNS = {"rerunFailure", "rerunError", "flakyFailure", "flakyError"}
+"""Surefire's, which others write too."""
 _RAN_NONE = re.compile(
     r"^(?:=+ )?no tests ran\b|^collected 0 items\s*$|^Ran 0 tests\b|^NO TESTS RAN\b|^1\.\.0\b", re.MULTILINE
 )
@@ -86,6 +92,7 @@ def _ctrf_test(test: dict[str, Any]) -> Test:
         status=_CTRF_STATUS.get(str(test.get("status")), "error"),
         message=str(test.get("message") or test.get("trace") or ""),
         seconds=duration / 1000 if isinstance(duration, int | float) else None,
+        reruns=max(0, retries) if isinstance(retries := test.get("retries"), int) else 0,
     )
 
 
@@ -104,6 +111,7 @@ def _junit(path: Path) -> list[Test]:
 def _junit_test(case: ElementTree.Element) -> Test:
     status: TestStatus = "passed"
     message = ""
+    reruns = sum(child.tag in _JUNIT_RERUNS for child in case)
     for child in case:
         if child.tag in ("failure", "error", "skipped"):
             status = {"failure": "failed", "error": "error", "skipped": "skipped"}[child.tag]  # type: ignore[assignment]
@@ -113,11 +121,14 @@ def _junit_test(case: ElementTree.Element) -> Test:
         seconds = float(case.get("time", ""))
     except ValueError:
         seconds = None
-    return Test(name, status, message, seconds)
+    return Test(name, status, message, seconds, reruns)
 
 
 def _pytest(printed: str) -> list[Test]:
     found = {m[2]: Test(m[2], _PYTEST_STATUS[m[1]], m[3] or "") for m in _PYTEST_SUMMARY.finditer(printed)}
     for m in _PYTEST_VERBOSE.finditer(printed):
         found.setdefault(m[1], Test(m[1], _PYTEST_STATUS[m[2]]))
+    for name, reruns in Counter(m[1] for m in _PYTEST_RERUN.finditer(printed)).items():
+        if name in found:
+            found[name] = msgspec.structs.replace(found[name], reruns=reruns)
     return list(found.values())

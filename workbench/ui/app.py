@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.command import Provider
@@ -24,9 +24,9 @@ from workbench import settings, wishes
 from workbench.cases.case import AgentSpec
 from workbench.session import Session
 from workbench.settings import Loaded, Settings
-from workbench.ui import remembered, words
+from workbench.ui import crash, remembered, words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import APP
+from workbench.ui.commands import APP, keys_shown
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
 from workbench.ui.source import EventSource
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _FRAME = 0.1
 """Seconds between redraws while much happens."""
+_LONG_READ = 20
 _TICK = 0.25
 """Seconds between redraws while something runs and nothing happens."""
 _NO_SETTINGS = Loaded(Settings(), (), ())
@@ -69,6 +70,7 @@ class WorkbenchApp(BaseApp):
     Attributes:
         session: The fold over all events so far.
         clock: Tells Unix seconds.
+        leaves_for: The task that the user left this one for; None for the shell.
     """
 
     OFFER = APP
@@ -84,6 +86,8 @@ class WorkbenchApp(BaseApp):
         agents: tuple[AgentSpec, ...] = (),
         shell: bool = False,
         demo: Demo | None = None,
+        newcomer: bool = False,
+        can_open_others: bool = False,
         theme: str = "",
         settings: Loaded = _NO_SETTINGS,
         clock: Callable[[], float] = time.time,
@@ -95,6 +99,8 @@ class WorkbenchApp(BaseApp):
             agents: Agents to try the task on.
             shell: Open a shell on the task's image at once.
             demo: Begin with many trials of one case.
+            newcomer: Say where to find what can be done.
+            can_open_others: Whether whoever runs this opens the task that it is left for.
             theme: The name of the theme to begin with; empty for what is set or was chosen last.
             settings: What the user has set.
         """
@@ -107,6 +113,9 @@ class WorkbenchApp(BaseApp):
         self._main: MainScreen | None = None
         self._shell = shell
         self._demo = demo
+        self._newcomer = newcomer
+        self._can_open_others = can_open_others
+        self.leaves_for: Path | None = None
         self._source = source
         self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused, agents=agents)
         self._engine_lost = ""
@@ -122,6 +131,16 @@ class WorkbenchApp(BaseApp):
     def now(self) -> float:
         """Unix seconds."""
         return self.clock()
+
+    @property
+    def can_open_others(self) -> bool:
+        """Whether another task can be opened in this one's place."""
+        return self._can_open_others
+
+    def open_instead(self, task: Path) -> None:
+        """Leave for another task."""
+        self.leaves_for = task
+        self.exit()
 
     @property
     def up_to_date(self) -> bool:
@@ -153,6 +172,14 @@ class WorkbenchApp(BaseApp):
             self._main.show_trials(demo.case, demo.times, large=demo.large)
         self.watch_theme_files()
         self._tell_settings()
+        if self._newcomer:
+            keys = {command.id: keys_shown(self, command) for command in APP.commands}
+            self.notify(
+                f"{keys['help']} lists all keys, and {keys['palette']} finds any command by its name. "
+                "Everything on the screen can be clicked, too.",
+                title="The first time here",
+                timeout=_LONG_READ,
+            )
 
     def _tell_settings(self) -> None:
         faults = [str(fault) for fault in self._setting_faults]
@@ -246,6 +273,11 @@ class WorkbenchApp(BaseApp):
             self._touched = time.monotonic()
         await super().on_event(event)
 
+    def on_key(self, event: events.Key) -> None:
+        """Leave what was typed right after the key that goes to a shell to that shell."""
+        if self._main and self.screen is self._main and self._main.take(event):
+            event.prevent_default()
+
     def _draw_soon(self) -> None:
         """Redraw at once, or at the end of the frame when the last redraw or a key was just now."""
         if self._due:
@@ -290,7 +322,8 @@ def run(
     shell: bool = True,
     demo: Demo | None = None,
     config: Path | None = None,
-) -> None:
+    bell: bool = True,
+) -> Path | None:
     """Show a task until the user leaves.
 
     Args:
@@ -301,12 +334,26 @@ def run(
         shell: Open a shell on the task's image at once.
         demo: Begin with many trials of one case.
         config: Settings that go before the task's and the user's.
+        bell: Whether a verdict that turns unseen may ring, where that is not set otherwise.
+
+    Returns:
+        The task to open next, None for none.
     """
     loaded = settings.load(task, config)
-    app = WorkbenchApp(source, task, paused=paused, agents=agents, shell=shell, demo=demo, settings=loaded)
+    if not bell:
+        quiet = msgspec.structs.replace(loaded.settings, bell=False)
+        loaded = replace(loaded, settings=quiet)
+    app = WorkbenchApp(
+        source,
+        task,
+        paused=paused,
+        agents=agents,
+        shell=shell,
+        demo=demo,
+        newcomer=loaded.settings.remember and not remembered.file().exists(),
+        can_open_others=demo is None,
+        settings=loaded,
+    )
     app.run()
-    if app.failure:
-        from workbench.ui import crash
-
-        crash.tell(app.failure, visible(str(task)))
-        sys.exit(3)
+    crash.end_with(app.failure, visible(str(task)))
+    return app.leaves_for

@@ -94,6 +94,8 @@ class Step(_Lenient):
     observation: Observation | None = None
     metrics: Metrics | None = None
     llm_call_count: int | None = None
+    is_copied_context: bool | None = None
+    """It repeats a step of the trajectory that this one goes on from."""
     extra: dict[str, Any] | None = None
 
     @property
@@ -129,6 +131,8 @@ class Trajectory(_Lenient):
     notes: str | None = None
     final_metrics: FinalMetrics | None = None
     subagent_trajectories: list[Trajectory] | None = None
+    continued_trajectory_ref: str | None = None
+    """The file that it goes on in."""
 
 
 _decoder = msgspec.json.Decoder(Trajectory, strict=False)
@@ -161,15 +165,21 @@ def paired(step: Step) -> Iterator[tuple[ToolCall | None, list[Result]]]:
     """The tool calls of a step, each with its results, then the results that belong to none."""
     results = step.observation.results if step.observation else []
     calls = step.tool_calls or []
+    if len(calls) == 1 and not any(result.source_call_id for result in results):
+        # Early writers left out which call a result belongs to.
+        yield calls[0], results
+        return
     known = {call.tool_call_id for call in calls}
     for call in calls:
         yield call, [result for result in results if result.source_call_id == call.tool_call_id]
-    rest = [result for result in results if result.source_call_id not in known]
-    if len(calls) == 1 and rest and not any(result.source_call_id for result in rest):
-        # Early writers left out which call a result belongs to.
+    if rest := [result for result in results if result.source_call_id not in known]:
         yield None, rest
-    elif rest:
-        yield None, rest
+
+
+def subagents(step: Step) -> Iterator[SubagentRef]:
+    """What a step handed on to subagents."""
+    for result in step.observation.results if step.observation else ():
+        yield from result.subagent_trajectory_ref or ()
 
 
 def headline(step: Step) -> str:

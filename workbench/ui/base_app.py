@@ -8,6 +8,7 @@ import signal
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from textual.app import App
 from textual.notifications import SeverityLevel
@@ -55,6 +56,15 @@ class BaseApp(App[None]):
     def failure(self) -> Exception | None:
         """What brought the screen down, None when nothing did."""
         return self._exception
+
+    @property
+    def can_open_others(self) -> bool:
+        """Whether another task can be opened in this one's place."""
+        return False
+
+    def open_instead(self, task: Path) -> None:
+        """Leave for another task."""
+        raise NotImplementedError
 
     def now(self) -> float:
         """Unix seconds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -68,7 +69,7 @@ def offered(screen: Screen[object]) -> Iterator[tuple[DOMNode, Offer]]:
             yield node, offer
 
 
-def keys_shown(app: App[object], command: Command) -> str:
+def keys_shown(app: App[Any], command: Command) -> str:
     """A command's keys as they are called, after what the user changed."""
     keys = app._keymap.get(command.id, command.keys)  # Textual has no public way to read it back.
     names = [app.get_key_display(Binding(key.strip(), "")) for key in keys.split(",")]
@@ -102,6 +103,13 @@ APP = Offer(
     ),
 )
 
+COMPARE_WITH = Command(
+    "run.compare-with",
+    "C",
+    "compare_with",
+    "Compare with",
+    "See the shown run beside any other: of this session, of another day, of another task.",
+)
 MAIN = Offer(
     "Task",
     (
@@ -142,8 +150,16 @@ MAIN = Offer(
         Command(
             "run.newer", "full_stop,L", "newer", "Newer run", "Show the run of this case after the shown one."
         ),
-        Command("goto", "colon", "goto", "Go to", "Go to a case, a run, a tab, or a line by its number."),
-        Command("case.find", "slash", "find_case", "Find case", "Find a case by a part of its name."),
+        Command(
+            "goto", "colon", "goto", "Go to", "Go to a case, a run, a tab, a task, or a line by its number."
+        ),
+        Command(
+            "case.find",
+            "slash",
+            "find_case",
+            "Find case",
+            "Find a case, or another task, by a part of its name.",
+        ),
         Command(
             "edit",
             "e",
@@ -179,6 +195,7 @@ MAIN = Offer(
             "See the shown run beside the marked one, else beside its run before, else beside the oracle's.",
             True,
         ),
+        COMPARE_WITH,
         Command("pane.cases", "1", "focus_pane('cases')", "Go to cases", "Go to the cases."),
         Command("pane.problems", "2", "focus_pane('problems')", "Go to problems", "Go to the problems."),
         Command("pane.run", "3", "focus_pane('run')", "Go to the run", "Go to the selected run."),

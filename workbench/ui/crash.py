@@ -56,6 +56,17 @@ def tell(error: BaseException, about: str) -> None:
     print(f"{what}{where} The task's files and its runs are untouched.", file=sys.stderr)
 
 
+def end_with(failure: Exception | None, about: str) -> None:
+    """End the process by exit code 3 where the screen failed, and say so.
+
+    Args:
+        failure: What brought the screen down, None when nothing did.
+    """
+    if failure:
+        tell(failure, about)
+        sys.exit(3)
+
+
 def _version(distribution: str) -> str:
     try:
         return version(distribution)

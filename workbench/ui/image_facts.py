@@ -40,7 +40,7 @@ def facts(image: ImageView, answers: Answers, now: float) -> Content:
     lines += [("note", Content.styled(one_line(warning), words.WARN)) for warning in ready.warnings]
     lines += [
         (name, Content(one_line(value)))
-        for name, value in (("built from", ready.key), ("holds", ready.result), ("archive", ready.archive))
+        for name, value in (("built from", ready.key), ("holds", ready.result), ("kept at", ready.archive))
     ]
     return Content("\n").join(
         Content.assemble((f"{name:<{_NAME}}", words.MUTED), text) for name, text in lines

@@ -7,7 +7,7 @@ from itertools import chain
 
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
-from workbench.ui import commands
+from workbench.ui import commands, overlay_commands
 from workbench.ui.commands import Command, Offer
 from workbench.ui.shells.keys import TASK_SHELLS
 from workbench.ui.terminal.keys import SHELLS, TERMINAL
@@ -18,11 +18,8 @@ _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 
 def all_commands() -> dict[str, Command]:
     """Every command by its name."""
-    offers = [value for value in vars(commands).values() if isinstance(value, Offer)] + [
-        TERMINAL,
-        SHELLS,
-        TASK_SHELLS,
-    ]
+    said = (*vars(commands).values(), *vars(overlay_commands).values())
+    offers = [*(value for value in said if isinstance(value, Offer)), TERMINAL, SHELLS, TASK_SHELLS]
     return {command.id: command for command in chain.from_iterable(offer.commands for offer in offers)}
 
 

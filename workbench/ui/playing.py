@@ -10,9 +10,12 @@ from textual.widgets import Input, Static
 
 from workbench import settings, wishes
 from workbench.recording.player import Player
+from workbench.ui import crash
 from workbench.ui.app import WorkbenchApp
+from workbench.ui.clicks import clickable
 from workbench.ui.commands import APP, PLAYER, PLAYER_STEP, Offer
 from workbench.ui.messages import Ended, Wished
+from workbench.ui.visible import visible
 
 _REFRESH = 0.1
 _RUNNING = (
@@ -52,7 +55,12 @@ class PlayBar(Static):
             Content.assemble(
                 (f"{sign} {state}", "bold $accent"),
                 f" · a recording · {where} · {player.speed:g} times as fast{loop}",
-                (f"    space pause  ← → {PLAYER_STEP} s  + - speed", "$muted"),
+                ("    ", "$muted"),
+                _key("space pause", "app.pause"),
+                _key("  ← ", f"app.skip(-{PLAYER_STEP})"),
+                _key(f" → {PLAYER_STEP} s  ", f"app.skip({PLAYER_STEP})"),
+                _key("+ ", "app.faster(1)"),
+                _key("- speed", "app.faster(-1)"),
             )
         )
 
@@ -114,6 +122,11 @@ class PlayApp(WorkbenchApp):
         self.player.seek(0)
 
 
+def _key(text: str, action: str) -> Content:
+    """A key as the bar names it, which can be clicked."""
+    return clickable(Content.styled(text, "$muted"), action)
+
+
 def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
@@ -124,4 +137,6 @@ def play(player: Player, task: Path) -> None:
     Args:
         task: The task to show, as the recording names it.
     """
-    PlayApp(player, task).run()
+    app = PlayApp(player, task)
+    app.run()
+    crash.end_with(app.failure, f"a recording of {visible(str(task))}")

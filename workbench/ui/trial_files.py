@@ -86,15 +86,6 @@ def read(path: Path, limit: int = _READ_LIMIT) -> str:
         return ""
 
 
-def trajectory_file(trial: Path, step: str = "") -> Path | None:
-    """The ATIF trajectory of a trial or of one of its steps."""
-    for name, root in roots(trial):
-        path = root / "agent" / "trajectory.json"
-        if (name == step or not step) and is_plain(path):
-            return path
-    return None
-
-
 def artifacts(trial: Path) -> list[Artifact]:
     """What became of the declared artifacts, from Harbor's manifests."""
     found: list[Artifact] = []

@@ -7,7 +7,7 @@ from typing import Literal
 
 from workbench.events import OutputSource
 from workbench.session import Run
-from workbench.ui import atif, trial_files
+from workbench.ui import atif, trajectories, trial_files
 from workbench.ui.change_rows import find_changes, row_lines
 from workbench.ui.figures import memory
 from workbench.ui.lines import breaks, shorten
@@ -16,6 +16,8 @@ type Matter = Literal["verifier", "agent", "trajectory", "files"]
 
 _LARGEST = 16 * 1024 * 1024
 """Bytes of output compared; of more, the end."""
+_RESULT_LINES = 50
+"""Lines compared of what one call of a tool gave."""
 
 
 def lines(run: Run, matter: Matter) -> list[str]:
@@ -31,6 +33,8 @@ def lines(run: Run, matter: Matter) -> list[str]:
 
 def stamp(run: Run, matter: Matter) -> tuple[object, ...]:
     """Something that differs when the lines may be others."""
+    if matter == "trajectory" and run.trial_dir:
+        return (run.id, run.state, trajectories.stamp(Path(run.trial_dir)))
     return (run.id, run.state, run.output_seen if matter in ("verifier", "agent") else 0)
 
 
@@ -47,14 +51,19 @@ def _split(text: str) -> list[str]:
 
 
 def _trajectory(run: Run) -> list[str]:
-    path = trial_files.trajectory_file(Path(run.trial_dir)) if run.trial_dir else None
-    if path is None:
-        return []
+    """Each step, and what came of it below, so that equal commands with other results differ."""
     try:
-        steps = atif.load(path).steps
+        told = trajectories.read(Path(run.trial_dir)).steps if run.trial_dir else ()
     except atif.TrajectoryError as error:
         return [str(error)]
-    return [f"{step.source}: {atif.headline(step)}" for step in steps]
+    found: list[str] = []
+    for one in told:
+        who = " ".join(part for part in (one.of, one.by or one.step.source) if part)
+        found.append(f"{who}: {atif.headline(one.step)}")
+        for _, results in atif.paired(one.step):
+            for result in results:
+                found += [f"    {line}" for line in _split(atif.text(result.content))[:_RESULT_LINES]]
+    return found
 
 
 def _files(run: Run) -> list[str]:

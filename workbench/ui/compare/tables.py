@@ -98,5 +98,8 @@ def _test_line(name: str, left: Test | None, right: Test | None) -> Content:
     differs = _status(left) != _status(right)
     message = next((test.message for test in (right, left) if test and test.message), "")
     parts += [("≠ " if differs else "  ", words.WARN), (one_line(name), "bold" if differs else "")]
+    if any(test and test.reruns for test in (left, right)):
+        tries = " / ".join(str(test.reruns + 1) if test else "–" for test in (left, right))
+        parts.append((f"  ↻ tried {tries} times", words.WARN))
     parts.append((f"  {one_line(message)}" if message else "", words.MUTED))
     return Content.assemble(*parts)

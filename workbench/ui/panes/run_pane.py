@@ -18,6 +18,7 @@ from workbench.ui.tabs import labels
 from workbench.ui.tabs.load import load
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.visible import one_line
+from workbench.ui.widgets.lines_view import LinesView
 from workbench.ui.widgets.log_view import LogView
 
 _STATE_SECONDS = 0.5
@@ -131,7 +132,7 @@ class RunPane(Vertical):
         """Fit the tab to the room it has now."""
         self._show_tab()
 
-    def on_log_view_state_changed(self, event: LogView.StateChanged) -> None:
+    def on_lines_view_state_changed(self, event: LinesView.StateChanged) -> None:
         """Say at the pane's foot how the output is looked at."""
         if event.asked:
             self._show_state()

@@ -10,15 +10,17 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static, TabbedContent, TabPane, Tabs
 
-from workbench.session import CaseView, Run, TaskView
+from workbench.session import Run
 from workbench.trials.outcome import Test
 from workbench.ui import words
 from workbench.ui.commands import COMPARE
 from workbench.ui.compare.align import Row, align
 from workbench.ui.compare.aligned_view import AlignedView
 from workbench.ui.compare.material import Matter, lines, stamp
+from workbench.ui.compare.others import Seen, task_name
 from workbench.ui.compare.tables import tests_beside, timing_beside
 from workbench.ui.drawing import entitle, put
+from workbench.ui.origin import origins
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.line_list import LineList
 from workbench.ui.widgets.text_view import TextView
@@ -28,9 +30,6 @@ _LOOKED_AT = 1.0
 """Seconds between looks at runs that last."""
 
 _TITLE = "Side by side · the left one is the baseline"
-
-type Seen = tuple[TaskView, CaseView, Run]
-"""A run, with its case and task."""
 
 
 class CompareScreen(Screen[None]):
@@ -115,9 +114,8 @@ class CompareScreen(Screen[None]):
                 self._show_tests(left, right)
             case "timing":
                 view = self.query_one("#compare-timing TextView", TextView)
-                view.put(
-                    timing_beside(_name(self._sides[0]), left, _name(self._sides[1]), right, view.room, now)
-                )
+                ours, theirs = _names(self._sides)
+                view.put(timing_beside(ours, left, theirs, right, view.room, now))
             case matter:
                 self._compare(matter, left, right)  # type: ignore[arg-type]
         self._show_state()
@@ -156,6 +154,13 @@ def _tests(run: Run) -> tuple[Test, ...]:
     return run.outcome.tests if run.outcome else ()
 
 
+def _names(sides: tuple[Seen, Seen]) -> tuple[str, str]:
+    left, right = map(_name, sides)
+    if sides[0][0].path != sides[1][0].path:
+        return f"{task_name(sides[0][0])} · {left}", f"{task_name(sides[1][0])} · {right}"
+    return left, right
+
+
 def _name(side: Seen) -> str:
     _, case, run = side
     number = f" · {case.runs.index(run) + 1}" if run in case.runs and len(case.runs) > 1 else ""
@@ -163,7 +168,7 @@ def _name(side: Seen) -> str:
 
 
 def _headlines(sides: tuple[Seen, Seen], width: int, now: float) -> Content:
-    told = [_headline(side, now) for side in sides]
+    told = [_headline(name, side, now) for name, side in zip(_names(sides), sides, strict=True)]
     half = (width - 3) // 2
     if width < 100:
         return Content("\n").join(line.truncate(width, ellipsis=True) for line in told)
@@ -171,14 +176,16 @@ def _headlines(sides: tuple[Seen, Seen], width: int, now: float) -> Content:
     return Content.assemble(left.pad_right(half - left.cell_length), " ", ("│", words.MUTED), " ", right)
 
 
-def _headline(side: Seen, now: float) -> Content:
+def _headline(name: str, side: Seen, now: float) -> Content:
     _, case, run = side
     mark = words.run_mark(run, now)
     reason = f"  {words.reason(run.outcome)}" if run.outcome else ""
+    set_apart = [part for one in origins(run, now) for part in ("  ", (f"{one.sign} {one.word}", one.color))]
     return Content.assemble(
-        (_name(side), "bold $accent"),
+        (name, "bold $accent"),
         "  ",
         (f"{mark.sign} {mark.word}", f"bold {mark.color}"),
+        *set_apart,
         (f"  {words.expectation(case)}", words.MUTED),
         reason,
     )

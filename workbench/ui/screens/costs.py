@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
@@ -13,6 +12,7 @@ from workbench.machines.machine import GuestUsage
 from workbench.session import Session
 from workbench.ui import words
 from workbench.ui.figures import count, memory
+from workbench.ui.overlay_commands import COSTS
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 
@@ -20,13 +20,12 @@ _FIGURE = 11
 _LEAST = 16
 
 
-class CostsScreen(LiveScreen):
+class CostsScreen(LiveScreen[None]):
     """An overlay with a line for each."""
 
     CSS_PATH = "costs.tcss"
-    BINDINGS = [  # noqa: RUF012
-        Binding("escape,m", "dismiss", "Close", id="costs.close", tooltip="Close the costs."),
-    ]
+    OFFER = COSTS
+    BINDINGS = COSTS.bindings()
 
     def __init__(self, session: Session) -> None:
         super().__init__()

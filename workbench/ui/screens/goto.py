@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.fuzzy import Matcher
-from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Input
 
 from workbench.ui import words
+from workbench.ui.overlay_commands import GOTO
+from workbench.ui.screens.live import LiveScreen
+from workbench.ui.targets import Target
 from workbench.ui.widgets.line_list import LineList
 
 
-@dataclass(frozen=True)
-class Target:
-    """Something to go to."""
-
-    name: str
-    kind: str
-    """Such as "case", "tab", "run" or "line"."""
-    key: str
-    """What it is found by again."""
-    about: str = ""
-
-
-class GotoScreen(ModalScreen[Target | None]):
-    """A line to type in over what matches; a number is a line of the output."""
+class GotoScreen(LiveScreen[Target | None]):
+    """A line to type in over what matches."""
 
     CSS_PATH = "goto.tcss"
-    BINDINGS = [  # noqa: RUF012
-        Binding("escape", "dismiss", "Close", id="goto.close", tooltip="Go nowhere."),
-        Binding("down,ctrl+n", "move(1)", "Down", show=False, id="goto.down", tooltip="The next one."),
-        Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="goto.up", tooltip="The one before."),
-    ]
+    OFFER = GOTO
+    BINDINGS = GOTO.bindings()
 
-    def __init__(self, targets: Sequence[Target], title: str, placeholder: str) -> None:
+    def __init__(
+        self, find: Callable[[], Sequence[Target]], title: str, placeholder: str, *, lines: bool = False
+    ) -> None:
+        """
+        Args:
+            find: What there is to go to, asked again as things happen.
+            lines: Whether a number is a line of the output.
+        """
         super().__init__()
-        self._targets = targets
+        self._find = find
+        self._targets = find()
         self._title = title
+        self._lines = lines
         self._placeholder = placeholder
         self._matching: list[tuple[Target, Content]] = []
 
@@ -58,6 +52,14 @@ class GotoScreen(ModalScreen[Target | None]):
         self.query_one("#goto").border_title = self._title
         self.query_one(LineList).can_focus = False
         self._offer("")
+
+    def refresh_views(self) -> None:
+        """Offer what there is now."""
+        if (targets := self._find()) != self._targets:
+            self._targets = targets
+            cursor = self.query_one(LineList).cursor
+            self._offer(self.query_one(Input).value.strip())
+            self.query_one(LineList).cursor = cursor
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Offer what matches."""
@@ -79,7 +81,7 @@ class GotoScreen(ModalScreen[Target | None]):
         self.dismiss(self._matching[index][0] if index < len(self._matching) else None)
 
     def _offer(self, typed: str) -> None:
-        if typed.isdecimal():
+        if typed.isdecimal() and self._lines:
             line = Target(f"line {int(typed):,} of the output", "line", typed)
             self._matching = [(line, Content(line.name))]
         elif typed:

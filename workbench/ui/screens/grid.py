@@ -28,7 +28,7 @@ TIMES = 16
 """How often a case is repeated at the press of a key."""
 
 
-class GridScreen(LiveScreen):
+class GridScreen(LiveScreen[None]):
     """The trials of one case.
 
     Attributes:

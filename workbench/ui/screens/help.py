@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from workbench.ui.commands import Command, keys_shown, offered
+from workbench.ui.overlay import Overlay
+from workbench.ui.overlay_commands import HELP
 
 _ABOUT = (
     "Open a task, and its cases are replayed: the oracle must pass, doing nothing must fail, and so must "
@@ -17,19 +18,12 @@ _ABOUT = (
 )
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Overlay[None]):
     """An overlay made from the bindings of the screen beneath."""
 
     CSS_PATH = "help.tcss"
-    BINDINGS = [  # noqa: RUF012
-        Binding("escape,f1", "dismiss", "Close", id="help.close", tooltip="Close the help."),
-        Binding("down", "scroll(1)", "Down", show=False, id="help.down", tooltip="Scroll down."),
-        Binding("up", "scroll(-1)", "Up", show=False, id="help.up", tooltip="Scroll up."),
-        Binding(
-            "pagedown", "scroll(10)", "Page down", show=False, id="help.page-down", tooltip="Scroll down."
-        ),
-        Binding("pageup", "scroll(-10)", "Page up", show=False, id="help.page-up", tooltip="Scroll up."),
-    ]
+    OFFER = HELP
+    BINDINGS = HELP.bindings()
 
     def __init__(self, beneath: Screen[object]) -> None:
         super().__init__()

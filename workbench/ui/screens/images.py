@@ -8,7 +8,6 @@ from itertools import islice
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
@@ -21,6 +20,7 @@ from workbench.images.image_view import ImageStep, ImageView
 from workbench.session import Session, TaskView
 from workbench.ui import words
 from workbench.ui.commands import LIST
+from workbench.ui.figures import ago
 from workbench.ui.image_facts import base_words, facts, steps_words
 from workbench.ui.images import (
     dockerfile,
@@ -33,6 +33,7 @@ from workbench.ui.images import (
 )
 from workbench.ui.lines import LiveLines
 from workbench.ui.messages import Wished
+from workbench.ui.overlay_commands import IMAGES
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.log_pane import LogPane
@@ -56,34 +57,12 @@ class Steps(OptionList):
     BINDINGS = LIST.bindings()
 
 
-class ImagesScreen(LiveScreen):
+class ImagesScreen(LiveScreen[None]):
     """An overlay that shows builds live."""
 
     CSS_PATH = "images.tcss"
-    BINDINGS = [  # noqa: RUF012
-        Binding("escape,b", "dismiss", "Close", id="images.close", tooltip="Close the builds."),
-        Binding(
-            "x",
-            "cancel_build",
-            "Cancel",
-            id="images.cancel",
-            tooltip="End the build that runs; the image before goes on serving.",
-        ),
-        Binding(
-            "u",
-            "ask_registries",
-            "Ask registries",
-            id="images.ask",
-            tooltip="Ask whether the names of images in registries have moved.",
-        ),
-        Binding(
-            "U",
-            "ask_registries(True)",
-            "Fetch",
-            id="images.fetch",
-            tooltip="Fetch the images of registries whose names have moved, and build on them.",
-        ),
-    ]
+    OFFER = IMAGES
+    BINDINGS = IMAGES.bindings()
 
     def __init__(self, session: Session, task: str, clock: Callable[[], float]) -> None:
         """
@@ -157,7 +136,7 @@ class ImagesScreen(LiveScreen):
         now = self._clock()
         for image in self._view.images.values():
             mark = image_mark(image, now)
-            yield _Row(image.directory, image, None, _image_line(image, mark))
+            yield _Row(image.directory, image, None, _image_line(image, mark, now))
             for number, step in image.steps.items():
                 prompt = _step_line(step, number, step_mark(image, step, now))
                 yield _Row(f"{image.directory}#{number}", image, step, prompt)
@@ -227,13 +206,15 @@ class ImagesScreen(LiveScreen):
             pane.log_view.grown()
 
 
-def _image_line(image: ImageView, mark: words.Mark) -> Content:
+def _image_line(image: ImageView, mark: words.Mark, now: float) -> Content:
     newest = image.newest
     took = f" in {words.seconds(image.ready.seconds)}" if image.ready and image.ready.seconds else ""
     by = f" by {one_line(newest.builder)}" if newest else ""
     same = ", with the same content as before" if image.ready and image.ready.same else ""
     steps = f"; {steps_words(image.ready.steps)}" if image.ready and image.ready.steps else ""
-    said = "" if image.building or image.failed or image.stale else f"{took}{by}{same}{steps}"
+    said = "" if image.building or image.failed else f"{took}{by}{same}{steps}"
+    if image.stale and image.built_at is not None:
+        said = f", built {ago(now - image.built_at)}"
     return Content.assemble(
         (f"{mark.sign} ", mark.color),
         (dockerfile(image), "bold"),

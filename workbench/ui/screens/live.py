@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from textual.screen import ModalScreen
+from workbench.ui.overlay import Overlay
 
 
-class LiveScreen(ModalScreen[None]):
+class LiveScreen[Result](Overlay[Result]):
     """An overlay that is drawn again whenever the main screen is."""
 
     def refresh_views(self) -> None:

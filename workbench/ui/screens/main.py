@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from workbench import wishes
 from workbench.session import Session
-from workbench.ui import opening, words
+from workbench.ui import opening, tasks, words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import MAIN
 from workbench.ui.panes.run_pane import RunPane
@@ -25,6 +25,7 @@ from workbench.ui.screens.live import LiveScreen
 from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.tabs.tab import Shown
+from workbench.ui.targets import Target
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.banner import Banner
 from workbench.ui.widgets.case_list import CaseList, Cases
@@ -32,9 +33,6 @@ from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.log_view import LogView
 from workbench.ui.widgets.problem_list import ProblemList
 from workbench.ui.widgets.title_bar import TitleBar
-
-if TYPE_CHECKING:
-    from workbench.ui.screens.goto import Target
 
 _NO_NEGATIVES = Content.from_markup(
     "No wrong solution is tried yet. Write one: [bold]negatives/NAME/solve.sh[/], or "
@@ -50,6 +48,7 @@ class MainScreen(TaskScreen):
     CSS_PATH = ["main.tcss", "shells.tcss"]  # noqa: RUF012
     OFFER = MAIN
     BINDINGS = MAIN.bindings()
+    ESCAPE_TO_MINIMIZE = False  # a program in a maximised shell has a use for that key; `back` does it
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-tiny"),
         (80, "-narrow"),
@@ -82,6 +81,8 @@ class MainScreen(TaskScreen):
         self._looking: Timer | None = None
         self._before = look
         self._borders = Borders(self, "#left", "TaskShells", (look.left, look.shells))
+        self._others: list[Path] | None = None
+        """Other tasks that can be gone to; None before one looks for them."""
         self._to_select = look.case
         """The case to go to as soon as it is there."""
 
@@ -196,21 +197,27 @@ class MainScreen(TaskScreen):
 
     def action_goto(self) -> None:
         """Ask where to go: a case, a run, a tab, or a line of the output."""
-        self._ask_target(self._targets(), "Go to", "a case, a run, a tab, or the number of a line")
+        self._others = None
+        placeholder = "a case, a run, a tab, a task, or the number of a line"
+        self._ask_target(self._targets, "Go to", placeholder, lines=True)
 
     def action_find_case(self) -> None:
         """Ask which case to go to."""
-        cases = [target for target in self._targets() if target.kind == "case"]
-        self._ask_target(cases, "Find a case", "a part of its name")
 
-    def _ask_target(self, targets: list[Target], title: str, placeholder: str) -> None:
+        def found() -> list[Target]:
+            return [target for target in self._targets() if target.kind in ("case", "task")]
+
+        self._others = None
+        self._ask_target(found, "Find a case or a task", "a part of its name")
+
+    def _ask_target(
+        self, find: Callable[[], list[Target]], title: str, placeholder: str, *, lines: bool = False
+    ) -> None:
         from workbench.ui.screens.goto import GotoScreen
 
-        self.app.push_screen(GotoScreen(targets, title, placeholder), self._go_to)
+        self.app.push_screen(GotoScreen(find, title, placeholder, lines=lines), self._go_to)
 
     def _targets(self) -> list[Target]:
-        from workbench.ui.screens.goto import Target
-
         now = self._clock()
         targets = [
             Target(one_line(name), "case", name, words.case_mark(view, now).word)
@@ -221,7 +228,14 @@ class MainScreen(TaskScreen):
                 Target(f"{one_line(case.case.name)} · {number}", "run", run.id, words.run_mark(run, now).word)
                 for number, run in enumerate(case.runs, 1)
             ]
-        return targets + [Target(name, "tab", name) for name in self.query_one(RunPane).tabs]
+        targets += [Target(name, "tab", name) for name in self.query_one(RunPane).tabs]
+        if self._others is None:
+            can = cast(BaseApp, self.app).can_open_others
+            self._others = tasks.others(Path(self._path)) if can else []
+        return targets + [
+            Target(one_line(path.name), "task", str(path), one_line(str(path.parent)))
+            for path in self._others
+        ]
 
     def _go_to(self, target: Target | None) -> None:
         if target is None:
@@ -235,6 +249,8 @@ class MainScreen(TaskScreen):
             case "tab":
                 self.action_focus_pane("run")
                 self.query_one(RunPane).show_tab(target.key)
+            case "task":
+                cast(BaseApp, self.app).open_instead(Path(target.key))
             case "line":
                 self.query_one(RunPane).go_to_line(int(target.key) - 1)
 
@@ -345,7 +361,7 @@ class MainScreen(TaskScreen):
             return
         self.set_class(name == "shells", "-shell")
         if name == "shells":
-            self.call_after_refresh(shells.enter)
+            shells.enter()
             return
         if name == "cases":
             self.remove_class("-reading")
@@ -359,6 +375,10 @@ class MainScreen(TaskScreen):
             self.query_one(RunPane).show_tab("problems")
         else:
             self.query_one(RunPane).focus_content()
+
+    def take(self, key: events.Key) -> bool:
+        """Give a key that was typed ahead to a shell that has the focus by now; whether it did."""
+        return self.query_one(TaskShells).take(key)
 
     def action_tab(self, by: int) -> None:
         """Show another tab of the run."""

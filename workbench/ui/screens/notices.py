@@ -6,22 +6,21 @@ import time
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from workbench.ui.base_app import Told
+from workbench.ui.overlay import Overlay
+from workbench.ui.overlay_commands import NOTICES
 from workbench.ui.widgets.text_view import TextView
 from workbench.ui.words import SEVERITIES
 
 
-class NoticesScreen(ModalScreen[None]):
+class NoticesScreen(Overlay[None]):
     """An overlay, the newest notice first."""
 
     CSS_PATH = "notices.tcss"
-    BINDINGS = [  # noqa: RUF012
-        Binding("escape,at", "dismiss", "Close", id="notices.close", tooltip="Close the notices."),
-    ]
+    OFFER = NOTICES
+    BINDINGS = NOTICES.bindings()
 
     def __init__(self, told: Sequence[Told]) -> None:
         super().__init__()

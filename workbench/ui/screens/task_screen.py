@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
@@ -14,7 +15,12 @@ from workbench.cases.case import Trace
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui import opening
 from workbench.ui.base_app import BaseApp
+from workbench.ui.commands import COMPARE_WITH, keys_shown
 from workbench.ui.messages import Wished
+from workbench.ui.targets import Target
+
+if TYPE_CHECKING:
+    from workbench.ui.compare.others import Seen
 
 
 class TaskScreen(Screen[None]):
@@ -147,15 +153,41 @@ class TaskScreen(Screen[None]):
 
     def action_compare(self) -> None:
         """Put the shown run beside another."""
-        from workbench.ui.screens.compare import CompareScreen
-
         case, run = self.case, self.run_shown
         other = self._baseline(case, run) if case and run else None
         if case is None or run is None or other is None:
-            self.app.notify("Nothing to compare this run with: select another case, or mark a run by space.")
+            key = keys_shown(self.app, COMPARE_WITH)
+            ways = f"select another case, mark a run by space, or choose one by {key}"
+            self.app.notify(f"Nothing to compare this run with: {ways}.")
+        else:
+            self._show_beside((self.view, *other))
+
+    def action_compare_with(self) -> None:
+        """Ask which run to put the shown one beside: any of this session, of another day, of another task."""
+        from workbench.ui.compare import others
+        from workbench.ui.screens.goto import GotoScreen
+
+        run = self.run_shown
+        if run is None:
+            self.app.notify("No run is shown that could be compared.")
             return
-        sides = (self.view, *other), (self.view, case, run)
-        self.app.push_screen(CompareScreen(*sides, self._clock))
+
+        def compare(target: Target | None) -> None:
+            if target and (side := others.side(self.view, target)):
+                self._show_beside(side)
+
+        self.wish(wishes.TellEarlierRuns(task=self._path))
+        title = "Compare with"
+        find = partial(others.targets, self.view, run, self._clock())
+        self.app.push_screen(GotoScreen(find, title, "a case, or a task and a case"), compare)
+
+    def _show_beside(self, baseline: Seen) -> None:
+        """Put the shown run on the right of another."""
+        from workbench.ui.screens.compare import CompareScreen
+
+        case, run = self.case, self.run_shown
+        if case and run:
+            self.app.push_screen(CompareScreen(baseline, (self.view, case, run), self._clock))
 
     def _baseline(self, case: CaseView, run: Run) -> tuple[CaseView, Run] | None:
         """What a run is held against: the marked one, else the one before, else the oracle's."""

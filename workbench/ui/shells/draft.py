@@ -6,19 +6,21 @@ import re
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
+
+from workbench.ui.overlay import Overlay
+from workbench.ui.overlay_commands import DRAFT
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-class DraftScreen(ModalScreen[str | None]):
+class DraftScreen(Overlay[str | None]):
     """Asks for a name; gives the negative's, empty for the solution, or None when left."""
 
-    BINDINGS = [Binding("escape", "dismiss", "Cancel", id="draft.cancel", tooltip="Write nothing.")]  # noqa: RUF012
+    OFFER = DRAFT
+    BINDINGS = DRAFT.bindings()
     DEFAULT_CSS = """
     DraftScreen {
         align: center middle;

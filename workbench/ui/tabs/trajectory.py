@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from textual import on, work
@@ -13,8 +14,9 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from workbench.session import Run
-from workbench.ui import atif, trial_files, words
+from workbench.ui import atif, trajectories, words
 from workbench.ui.commands import TRAJECTORY
+from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.visible import one_line
@@ -24,6 +26,9 @@ from workbench.ui.widgets.log_pane import LogPane, SearchLine
 _BOLD, _CYAN, _YELLOW, _DIM, _PLAIN = "\x1b[1m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 _SIGNS = {"system": "·", "user": "▸", "agent": "●"}
 _HEADLINE = 400
+_LOOKED_AT = 1.0
+"""Seconds between looks at a trajectory that grows."""
+_RUNNING = "No trajectory so far. Many agents write theirs when they have ended."
 _NONE = "No trajectory here. Negatives leave one, the oracle when traced: t, then r to run it again."
 
 
@@ -46,10 +51,16 @@ class TrajectoryTab(RunTab):
 
     def __init__(self) -> None:
         super().__init__()
+        self._run: Run | None = None
         self._of: tuple[object, ...] = ()
-        self._trajectory: atif.Trajectory | None = None
+        self._looked = 0.0
+        self._told: trajectories.Trajectories = trajectories.NONE
+        self._wanted = ""
+        """What the steps that are shown must say."""
         self._found: list[int] = []
         """The steps that the filter lets through."""
+        self._full = ""
+        """The step that is shown in full."""
 
     def compose(self) -> ComposeResult:
         """A summary, the steps, and the selected one in full."""
@@ -60,49 +71,63 @@ class TrajectoryTab(RunTab):
         yield LogPane("trajectory-step")
 
     def show(self, shown: Shown) -> None:
-        """Show the run's trajectory, read anew when it has ended."""
+        """Show the run's trajectory, read anew as it grows."""
         run = shown.run
-        of = (run and run.id, run and run.state)
+        of: tuple[object, ...] = (run and run.id, run and run.state)
+        if run and run.state == "running":
+            if of == self._of[:2] and shown.now - self._looked < _LOOKED_AT:
+                return
+            self._looked = shown.now
+            of += trajectories.stamp(Path(run.trial_dir))
         if of != self._of:
             self._of = of
             self._load(run)
 
     @work(thread=True, exclusive=True)
     def _load(self, run: Run | None) -> None:
-        trajectory, said = None, _NONE
-        path = trial_files.trajectory_file(Path(run.trial_dir)) if run and run.trial_dir else None
-        if path:
+        told, said = trajectories.NONE, _RUNNING if run and run.state == "running" else _NONE
+        if run and run.trial_dir:
             try:
-                trajectory, said = atif.load(path), ""
+                told = trajectories.read(Path(run.trial_dir))
             except atif.TrajectoryError as error:
                 said = str(error)
-        self.app.call_from_thread(self._put, run, trajectory, said)
+        self.app.call_from_thread(self._put, run, told, said)
 
-    def _put(self, run: Run | None, trajectory: atif.Trajectory | None, said: str) -> None:
+    def _put(self, run: Run | None, told: trajectories.Trajectories, said: str) -> None:
         if not self.is_attached or self._of[0] != (run and run.id):
             return
-        self._trajectory = trajectory
-        self.set_class(trajectory is None, "-none")
-        summary = _summary(trajectory) if trajectory else Content.styled(one_line(said), words.MUTED)
+        if not told and self._told and self._run is run and run and run.state == "running":
+            return  # it was being written
+        steps = self.query_one(Steps)
+        same = self._run is run and bool(self._told)
+        # Whoever looks at the last step goes along with what comes.
+        cursor = steps.cursor if steps.cursor < len(steps) - 1 else len(told.steps)
+        self._wanted = self._wanted if same else ""
+        self._run, self._told = run, told
+        self.set_class(not told, "-none")
+        summary = _summary(told) if told else Content.styled(one_line(said), words.MUTED)
         self.query_one(".summary", Static).update(summary)
-        self._filter("")
+        self._filter(cursor if same else 0)
 
-    def _filter(self, typed: str) -> None:
-        steps = self._trajectory.steps if self._trajectory else []
-        wanted = typed.lower()
-        self._found = [at for at, step in enumerate(steps) if not wanted or wanted in _words(step).lower()]
-        self.query_one(Steps).show(len(self._found), self._line)
+    def _filter(self, cursor: int = 0) -> None:
+        wanted = self._wanted.lower()
+        steps = self._told.steps
+        self._found = [at for at, one in enumerate(steps) if not wanted or wanted in in_full(one).lower()]
+        self.query_one(Steps).show(len(self._found), self._line, cursor)
         if not self._found:
+            self._full = ""
             self.query_one(LogPane).show(None, silence=Content("No step says this." if wanted else ""))
 
     def _line(self, index: int) -> Content:
-        assert self._trajectory
-        step = self._trajectory.steps[self._found[index]]
+        told = self._told.steps[self._found[index]]
+        step = told.step
         sign = "$" if step.scripted else _SIGNS.get(step.source, "?")
         metrics = step.metrics
         tokens = f"{metrics.completion_tokens:,} tok " if metrics and metrics.completion_tokens else ""
         return Content.assemble(
+            (f"{one_line(told.of)} " if told.of else "", words.MUTED),
             (f"{step.step_id:>5} ", words.MUTED),
+            (f"{'  ' * told.depth}↳ {one_line(told.by)} " if told.depth else "", words.MUTED),
             (f"{sign} {'script' if step.scripted else step.source:<7}", _color(step)),
             (tokens, words.MUTED),
             one_line(atif.headline(step)[:_HEADLINE]),
@@ -111,10 +136,13 @@ class TrajectoryTab(RunTab):
     @on(LineList.Moved)
     def _moved(self, event: LineList.Moved) -> None:
         event.stop()
-        if self._trajectory and event.index < len(self._found):
-            lines = LiveLines()
-            lines.append(in_full(self._trajectory.steps[self._found[event.index]]))
-            self.query_one(LogPane).show(lines, silence=Content(), follow=False)
+        if event.index < len(self._found):
+            full = in_full(self._told.steps[self._found[event.index]])
+            if full != self._full:
+                self._full = full
+                lines = LiveLines()
+                lines.append(full)
+                self.query_one(LogPane).show(lines, silence=Content(), follow=False)
 
     @on(LineList.Chosen)
     def _chosen(self, event: LineList.Chosen) -> None:
@@ -129,7 +157,8 @@ class TrajectoryTab(RunTab):
     @on(Input.Changed, ".steps SearchLine")
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self._filter(event.value)
+        self._wanted = event.value
+        self._filter()
 
     @on(Input.Submitted, ".steps SearchLine")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -138,9 +167,11 @@ class TrajectoryTab(RunTab):
         self.query_one(Steps).focus()
 
 
-def in_full(step: atif.Step) -> str:
+def in_full(told: trajectories.Told) -> str:
     """A step as text, its headings coloured."""
-    title = f"{_BOLD}step {step.step_id} · {step.source}{_PLAIN}"
+    step = told.step
+    who = " · ".join(part for part in (told.of, told.by, step.source) if part)
+    title = f"{_BOLD}step {step.step_id} · {who}{_PLAIN}"
     about = [part for part in (step.model_name, step.timestamp, _metrics(step.metrics)) if part]
     parts = [title + (f"  {_DIM}{' · '.join(about)}{_PLAIN}" if about else "")]
     if step.reasoning_content:
@@ -151,18 +182,14 @@ def in_full(step: atif.Step) -> str:
         if call:
             parts.append(f"{_CYAN}▶ {call.function_name}{_PLAIN}\n{_arguments(call.arguments)}")
         for result in results:
-            told = atif.text(result.content).rstrip()
-            parts.append(f"{_CYAN}◀ result{_PLAIN}{_extra(result.extra)}\n{told}")
+            content = atif.text(result.content).rstrip()
+            parts.append(f"{_CYAN}◀ result{_PLAIN}{_extra(result.extra)}\n{content}")
             for ref in result.subagent_trajectory_ref or ():
                 name = ref.trajectory_path or ref.trajectory_id or ref.session_id
                 parts.append(f"{_CYAN}◀ subagent{_PLAIN} {name}")
     if step.extra:
         parts.append(f"{_DIM}{_extra(step.extra).strip()}{_PLAIN}")
     return "\n\n".join(parts) + "\n"
-
-
-def _words(step: atif.Step) -> str:
-    return in_full(step)
 
 
 def _arguments(arguments: object) -> str:
@@ -193,24 +220,29 @@ def _metrics(metrics: atif.Metrics | None) -> str:
     return ", ".join(parts)
 
 
-def _summary(trajectory: atif.Trajectory) -> Content:
-    agent = trajectory.agent
+def _summary(told: trajectories.Trajectories) -> Content:
+    agent = told.whole[-1].agent
     who = " ".join(part for part in (agent.name, agent.version, agent.model_name or "") if part)
-    parts = [one_line(who) or "an agent", f"{len(trajectory.steps):,} steps"]
-    if all(step.scripted for step in trajectory.steps if step.source == "agent"):
+    parts = [one_line(who) or "an agent", f"{len(told.steps):,} steps"]
+    if all(one.step.scripted for one in told.steps if one.step.source == "agent"):
         parts.append("a script's commands, no model")
-    if final := trajectory.final_metrics:
-        totals = atif.Metrics(
-            final.total_prompt_tokens,
-            final.total_completion_tokens,
-            final.total_cached_tokens,
-            final.total_cost_usd,
-        )
-        parts.append(_metrics(totals))
-    if trajectory.subagent_trajectories:
-        parts.append(f"{len(trajectory.subagent_trajectories)} subagents")
-    parts.append(one_line(trajectory.schema_version))
+    finals = [one.final_metrics for one in told.whole if one.final_metrics]
+    totals = atif.Metrics(
+        _sum(final.total_prompt_tokens for final in finals),
+        _sum(final.total_completion_tokens for final in finals),
+        _sum(final.total_cached_tokens for final in finals),
+        _sum(final.total_cost_usd for final in finals),
+    )
+    parts.append(_metrics(totals))
+    if told.subagents:
+        parts.append(count(told.subagents, "subagent"))
+    parts.append(one_line(told.whole[-1].schema_version))
     return Content.styled(" · ".join(part for part in parts if part), words.MUTED)
+
+
+def _sum[N: (int, float)](values: Iterable[N | None]) -> N | None:
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 def _color(step: atif.Step) -> str:

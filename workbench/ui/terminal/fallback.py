@@ -14,22 +14,20 @@ import shlex
 import subprocess
 
 from textual.app import SuspendNotSupported
-from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
 from workbench.machines.machine import HostCommand
+from workbench.ui.overlay_commands import OWN_TERMINAL
 from workbench.ui.terminal.transport import Exit
 
 
 class OwnTerminal(Static, can_focus=True):
     """Offers to run a shell in the terminal around the workbench."""
 
-    BINDINGS = [  # noqa: RUF012
-        Binding("enter", "run", "Open the shell", id="shell.run", tooltip="Give the screen to the shell."),
-        Binding("c", "copy", "Copy command", id="shell.copy-command", tooltip="For another terminal."),
-    ]
+    OFFER = OWN_TERMINAL
+    BINDINGS = OWN_TERMINAL.bindings()
     DEFAULT_CSS = "OwnTerminal { height: 1fr; padding: 1 2; }"
 
     class Exited(Message):

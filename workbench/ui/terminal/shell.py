@@ -87,8 +87,8 @@ class Shell(TabPane):
         yield Static(classes="end")
 
     def enter(self) -> None:
-        """Give it the focus."""
-        self._view.focus()
+        """Give it the focus, at once: what is typed next is for it."""
+        self.screen.set_focus(self._view)
 
     def lose(self, reason: str) -> None:
         """Say that the machine is gone."""

@@ -18,21 +18,14 @@ from workbench.ui.terminal.emulator import Effects, Emulator, Found
 from workbench.ui.terminal.keys import TERMINAL, is_for_workbench
 from workbench.ui.terminal.load import load_emulator
 from workbench.ui.terminal.outside import Outside
+from workbench.ui.terminal.pace import Pace
 from workbench.ui.terminal.picture import Ink, Picture
 from workbench.ui.terminal.pointer import Pointer
 from workbench.ui.terminal.pty import HostPty
 from workbench.ui.terminal.transport import Exit, Transport, TransportError
 
-_FRAME = 1 / 30
-"""Least seconds between two pictures."""
-_FLOOD = 512 * 1024
-"""Bytes since the last picture from which on nobody can read along."""
-_FLOOD_FRAME = 0.1
-"""Least seconds between two pictures of a flood."""
 _DRAW_SECONDS = 0.01
 """After so long the rest of a picture waits for the next turn, so that keys are not held up."""
-_HELD_SECONDS = 0.15
-"""How long a program may hold its picture back (mode 2026) before it is shown as it is."""
 
 
 class Terminal(Widget, can_focus=True):
@@ -117,17 +110,17 @@ class Terminal(Widget, can_focus=True):
         self._picture = Picture(0, 0)
         self._starting = False
         self._visible = True
-        self._frame: asyncio.TimerHandle | None = None
-        self._drawn_at = self._painted_at = self._held_since = 0.0
-        self._unseen = 0
+        self._pace = Pace(self._draw)
         self._outside = Outside()
+        self._ahead: list[events.Key | events.Paste] | None = []
+        """What was typed before the program ran; None once it does."""
 
     # The program.
 
     @property
     def up_to_date(self) -> bool:
         """Whether the screen shows all that came in."""
-        return self._frame is None and self._picture.complete
+        return not self._pace.is_due and self._picture.complete
 
     def text(self) -> str:
         """All that is kept, lines above the screen included."""
@@ -162,12 +155,14 @@ class Terminal(Widget, can_focus=True):
         except TransportError as error:
             self._end(Exit(126, str(error)))
         self._fit()
+        ahead, self._ahead = self._ahead or [], None
+        for event in ahead:
+            self._type(event)
 
     def _receive(self, data: bytes) -> None:
         if self._emulator:
             self._emulator.feed(data)
-            self._unseen += len(data)
-            self._draw_soon()
+            self._pace.came(len(data))
 
     def _end(self, ended: Exit) -> None:
         self.ended = ended
@@ -185,8 +180,7 @@ class Terminal(Widget, can_focus=True):
     async def on_unmount(self) -> None:
         """Hang up."""
         emulator, self._emulator = self._emulator, None
-        if self._frame:
-            self._frame.cancel()
+        self._pace.stop()
         await self._transport.close()
         if emulator:
             emulator.close()
@@ -248,31 +242,20 @@ class Terminal(Widget, can_focus=True):
             self._draw_soon()
 
     def _draw_soon(self) -> None:
-        if self._emulator and not self._frame:
-            loop = asyncio.get_running_loop()
-            self._frame = loop.call_later(max(0.0, self._drawn_at + _FRAME - loop.time()), self._draw)
+        if self._emulator:
+            self._pace.soon()
 
-    def _draw(self) -> None:
-        self._frame = None
+    def _draw(self, now: float) -> bool:
         if not (emulator := self._emulator):
-            return
-        self._drawn_at = now = asyncio.get_running_loop().time()
+            return False
         self._outside.let_out(now)
-        waits = self._visible and self._waits(emulator, now)
+        waits = self._visible and self._pace.waits(now, held=emulator.drawing)
         if self._visible and not waits:
-            self._paint(emulator, now)
-        if waits or self._outside.waits or not self._picture.complete:
-            self._draw_soon()
+            self._paint(emulator)
+            self._pace.painted(now)
+        return waits or self._outside.waits or not self._picture.complete
 
-    def _waits(self, emulator: Emulator, now: float) -> bool:
-        """Whether a picture is better taken later: the program holds it back, or floods the screen."""
-        if not emulator.drawing:
-            self._held_since = now
-        held = now - self._held_since < _HELD_SECONDS and emulator.drawing
-        return held or (self._unseen > _FLOOD and now - self._painted_at < _FLOOD_FRAME)
-
-    def _paint(self, emulator: Emulator, now: float) -> None:
-        self._painted_at, self._unseen = now, 0
+    def _paint(self, emulator: Emulator) -> None:
         width = self.size.width
         if touched := self._picture.take(emulator, _DRAW_SECONDS):
             self.refresh(*(Region(0, y, width, 1) for y in touched))
@@ -345,21 +328,34 @@ class Terminal(Widget, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Give the key to the program, unless the workbench has it."""
+        if self.take(event):
+            event.stop()
+            event.prevent_default()
+
+    def take(self, event: events.Key) -> bool:
+        """Give a key to the program, unless the workbench has it; whether it did."""
         if is_for_workbench(event.key, self.screen) or (self.ended and event.key in {"enter", "escape"}):
-            return
+            return False
         # Also of a program that ended: what was typed ahead for it must not reach the workbench.
-        event.stop()
-        event.prevent_default()
-        if self._emulator and (data := self._emulator.encode_key(event.key, event.character)):
-            self._emulator.scroll_to_end()
-            self._send(data)
+        self._type(event)
+        return True
 
     def on_paste(self, event: events.Paste) -> None:
         """Give pasted text to the program."""
         event.stop()
-        if self._emulator:
-            self._emulator.scroll_to_end()
-            self._send(self._emulator.encode_paste(event.text))
+        self._type(event)
+
+    def _type(self, event: events.Key | events.Paste) -> None:
+        if self._ahead is not None:
+            self._ahead.append(event)
+        elif emulator := self._emulator:
+            if isinstance(event, events.Paste):
+                data = emulator.encode_paste(event.text)
+            else:
+                data = emulator.encode_key(event.key, event.character)
+            if data:
+                emulator.scroll_to_end()
+                self._send(data)
 
     def on_focus(self) -> None:
         """Tell the program, if it asked."""

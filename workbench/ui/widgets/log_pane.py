@@ -10,13 +10,15 @@ from textual.widgets import Input, Static
 
 from workbench.ui.drawing import put
 from workbench.ui.lines import Lines
+from workbench.ui.overlay_commands import SEARCH_LINE
 from workbench.ui.widgets.log_view import LogView
 
 
 class SearchLine(Input):
     """What to search for; Escape leaves it."""
 
-    BINDINGS = [("escape", "leave", "Leave")]  # noqa: RUF012
+    OFFER = SEARCH_LINE
+    BINDINGS = SEARCH_LINE.bindings()
 
     def action_leave(self) -> None:
         """Forget the search."""

@@ -72,6 +72,7 @@ def _prompt(test: Test) -> Content:
         (f"{mark.sign} {mark.word:<8}", mark.color),
         one_line(test.name),
         (f"  {words.seconds(test.seconds)}" if test.seconds is not None else "", words.MUTED),
+        (f"  ↻ tried {test.reruns + 1} times" if test.reruns else "", words.WARN),
     ]
     lines = test.message[:_MESSAGE_CHARACTERS].strip().split("\n")
     for line in lines[:_MESSAGE_LINES] if lines != [""] else ():

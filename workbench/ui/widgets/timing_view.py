@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from workbench.session import CaseView, Run, TaskView
-from workbench.ui import words
+from workbench.ui import earlier, words
 from workbench.ui.compare.tables import bars
 from workbench.ui.timing import is_slow, spans, sparkline, total, usual
 from workbench.ui.visible import one_line
@@ -34,7 +34,8 @@ class TimingView(TextView):
             return
         lines = _waterfall(timed, case, self.room, now)
         if case and run and run.phases:
-            lines += ["", *_phases(case, run, now), *_history(case, run, now)]
+            before = earlier.before(task, case, run)
+            lines += ["", *_phases(case, run, before, now), *_history(case, run, before, now)]
         self.put(Content("\n").join(lines))
 
 
@@ -64,17 +65,16 @@ def _waterfall(
         took = words.seconds(total(run, now)).rjust(_TIME)
         lines.append(Content.assemble(label, "  ", bars(spans(run, now), bar, scale), "  ", took))
     everything = sum(total(run, now) for _, run in timed)
-    lines.append(
-        Content.styled(
-            f"{'all together'.rjust(width)}  {words.seconds(everything)} of machine time", words.MUTED
-        )
-    )
+    waited = sum(max(0.0, (run.started_at or run.queued_at) - run.queued_at) for _, run in timed)
+    said = f"{'all together'.rjust(width)}  {words.seconds(everything)} of machine time"
+    said += f", and {words.seconds(waited)} of waiting for a turn" if waited > _LEAST_WAIT else ""
+    lines.append(Content.styled(said, words.MUTED))
     return lines
 
 
-def _phases(case: CaseView, run: Run, now: float) -> list[Content]:
-    before = [other for other in case.runs if other is not run and other.queued_at < run.queued_at]
+def _phases(case: CaseView, run: Run, before: list[Run], now: float) -> list[Content]:
     lines = [Content.styled(f"{one_line(case.case.name)}, phase by phase", "bold")]
+    expected = {(one.phase, one.step): one.seconds for one in run.expected}
     for span in spans(run, now):
         if span.name is None:
             lines.append(
@@ -84,6 +84,8 @@ def _phases(case: CaseView, run: Run, now: float) -> list[Content]:
         mark = words.PHASES[span.name]
         name = f"{span.name} {one_line(span.step)}".strip()
         usually = usual(before, span.name, span.step)
+        if usually is None:
+            usually = expected.get((span.name, span.step))
         parts: list[str | tuple[str, str]] = [
             (f"{mark.sign} {name:<22}", mark.color),
             f"{words.seconds(span.seconds):>8}",
@@ -97,10 +99,11 @@ def _phases(case: CaseView, run: Run, now: float) -> list[Content]:
     return lines
 
 
-def _history(case: CaseView, run: Run, now: float) -> list[Content]:
+def _history(case: CaseView, run: Run, before: list[Run], now: float) -> list[Content]:
     """How long the case took before, and how long this run waited for its turn."""
     lines = []
-    took = [total(other, now) for other in case.runs if other.state == "ended" and other.phases][-_HISTORY:]
+    here = [*before, *(other for other in case.runs if other.queued_at >= run.queued_at)]
+    took = [total(other, now) for other in here if other.state == "ended" and other.phases][-_HISTORY:]
     if len(took) > 1:
         least, most = words.seconds(min(took)), words.seconds(max(took))
         bars = sparkline(took)

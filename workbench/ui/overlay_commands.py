@@ -1,0 +1,82 @@
+"""What can be done in what lies over a screen, and in lines to type in."""
+
+from __future__ import annotations
+
+from workbench.ui.commands import Command, Offer
+
+EVERYWHERE = Offer(
+    "Everywhere",
+    (
+        Command("overlay.help", "question_mark,f1", "app.help", "Help", "All keys, with what they do.", True),
+        Command(
+            "overlay.palette",
+            "ctrl+p,f2",
+            "app.command_palette",
+            "Commands",
+            "Find any command by its name.",
+            True,
+        ),
+    ),
+)
+"""In overlays, which take no keys from what is beneath."""
+
+HELP = Offer(
+    "Help",
+    (
+        Command("help.close", "escape,f1", "dismiss", "Close", "Close the help."),
+        Command("help.down", "down", "scroll(1)", "Down", "Scroll down."),
+        Command("help.up", "up", "scroll(-1)", "Up", "Scroll up."),
+        Command("help.page-down", "pagedown", "scroll(10)", "Page down", "Scroll down by ten lines."),
+        Command("help.page-up", "pageup", "scroll(-10)", "Page up", "Scroll up by ten lines."),
+    ),
+)
+GOTO = Offer(
+    "Go to",
+    (
+        Command("goto.close", "escape", "dismiss", "Close", "Go nowhere."),
+        Command("goto.down", "down,ctrl+n", "move(1)", "Down", "Select the next one."),
+        Command("goto.up", "up,ctrl+p", "move(-1)", "Up", "Select the one before."),
+    ),
+)
+NOTICES = Offer(
+    "Notices", (Command("notices.close", "escape,at", "dismiss", "Close", "Close the notices.", True),)
+)
+COSTS = Offer("Costs", (Command("costs.close", "escape,m", "dismiss", "Close", "Close the costs.", True),))
+IMAGES = Offer(
+    "Images",
+    (
+        Command("images.close", "escape,b", "dismiss", "Close", "Close the builds.", True),
+        Command(
+            "images.cancel",
+            "x",
+            "cancel_build",
+            "Cancel",
+            "End the build that runs; the image before goes on serving.",
+        ),
+        Command(
+            "images.ask",
+            "u",
+            "ask_registries",
+            "Ask registries",
+            "Ask whether the names of images in registries have moved.",
+        ),
+        Command(
+            "images.fetch",
+            "U",
+            "ask_registries(True)",
+            "Fetch",
+            "Fetch the images of registries whose names have moved, and build on them.",
+        ),
+    ),
+)
+DRAFT = Offer("Draft", (Command("draft.cancel", "escape", "dismiss", "Cancel", "Write nothing."),))
+SEARCH_LINE = Offer(
+    "Search", (Command("search.leave", "escape", "leave", "Leave", "Forget what was searched for."),)
+)
+OWN_TERMINAL = Offer(
+    "Shell",
+    (
+        Command("shell.run", "enter", "run", "Open the shell", "Give the screen to the shell.", True),
+        Command("shell.copy-command", "c", "copy", "Copy command", "Copy it, for another terminal.", True),
+    ),
+)

@@ -1,0 +1,22 @@
+"""Other tasks that can be gone to: those beside the one that is open, and those looked at before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.ui import remembered
+
+_MOST = 500
+_MARK = "task.toml"
+
+
+def others(task: Path) -> list[Path]:
+    """Tasks by directory, those looked at last first, then those beside this one. Looks at the disk."""
+    before = [Path(name) for name in reversed(remembered.load().tasks)]
+    try:
+        beside = sorted(path.parent for path in task.parent.glob(f"*/{_MARK}"))
+    except OSError:
+        beside = []
+    known = dict.fromkeys((*before, *beside))
+    known.pop(task, None)
+    return [path for path in known if (path / _MARK).is_file()][:_MOST]
