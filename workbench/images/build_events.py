@@ -107,7 +107,7 @@ class ImageReady(_BuildEvent, frozen=True, kw_only=True, tag="ready"):
     result: str
     """Names what is in it; the same as before means that nothing needs to boot."""
     archive: str
-    """Path of the archive."""
+    """Path of the archive, or of the file system where that is kept instead."""
     seconds: float
     """What building and exporting took; 0 when an earlier build's was still there."""
     same: bool = False

@@ -238,7 +238,7 @@ def _ready(image: BuiltImage, seconds: float = 0.0, *, same: bool = False) -> Im
     return ImageReady(
         key=image.key,
         result=image.result,
-        archive=str(image.archive),
+        archive=str(image.place),
         seconds=seconds,
         same=same,
         built_at=record.built_at,

@@ -129,7 +129,8 @@ def _ask(image: str) -> Standing:
         said = what.get(error.code, f"answered with status {error.code}")
         raise ImageError(f"{image}: {name.host} {said}") from None
     except (OSError, ValueError, msgspec.DecodeError) as error:
-        reason = getattr(error, "reason", None) or error
+        cause = getattr(error, "reason", None) or error
+        reason = getattr(cause, "strerror", None) or cause
         raise ImageError(f"{image}: {name.host} does not answer: {reason}") from None
 
 

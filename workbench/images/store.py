@@ -41,6 +41,7 @@ class BuildRecord(msgspec.Struct, frozen=True):
     built_at: float
     """Unix seconds."""
     seconds: float
+    """What building and keeping it took."""
     steps: tuple[StepRecord, ...]
     config: ImageConfig = ImageConfig()
     warnings: tuple[str, ...] = ()
@@ -55,6 +56,12 @@ class BuiltImage:
         """A docker-archive of one layer; never rewrite it, machines share its blocks. In a store that keeps
         trees it may be missing: it names the image for `rootfs_of` all the same."""
         self._hold = hold
+
+    @property
+    def place(self) -> Path:
+        """What is kept of it: the archive, or the unpacked file system."""
+        tree = self._hold.path / TREE
+        return tree if tree.is_dir() else self.archive
 
     @property
     def key(self) -> str:
@@ -151,12 +158,14 @@ class ImageStore:
             tree: Makes the file system as a new directory, given that of an image it may be like; None where
                 only an archive can be had.
         """
+        since = time.monotonic()
         if self._keeps_trees and tree is not None:
             hold = await self._rootfs.get(
                 tree_name(record.result, self._prefix), lambda new: self._add_tree(new, record, tree)
             )
         else:
             hold = await self._archives.get(record.result, lambda new: archive(new / ARCHIVE))
+        record = msgspec.structs.replace(record, seconds=record.seconds + time.monotonic() - since)
         _write(self._builds / f"{record.key}.json", msgspec.json.encode(record))
         self.remember(Path(record.context), record.key)
         return BuiltImage(record, self._archive(record.result), hold)
