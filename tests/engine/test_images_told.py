@@ -287,3 +287,24 @@ async def test_registries_are_asked_when_it_is_wished_and_not_before(
     answer = view.registries[name]
     assert (answer.now, answer.used, answer.moved, answer.error) == (digest, "", False, "")
     assert (view.registries[pinned].used, view.registries[pinned].pinned) == (digest, True)
+
+
+async def test_a_steps_tests_have_an_image_of_their_own(hasty: Engine, greeting: Path) -> None:
+    steps = '\n[[steps]]\nname = "greet"\n'
+    separate = '[verifier]\nenvironment_mode = "separate"\n'
+    text = CONFIG.replace('version = "1.0"\n', 'version = "1.0"\nartifacts = ["/app/out"]\n')
+    (greeting / "task.toml").write_text(text.replace("[verifier]\n", separate) + steps)
+    step = greeting / "steps/greet"
+    step.mkdir(parents=True)
+    for name in ("tests", "solution", "instruction.md"):
+        (greeting / name).rename(step / name)
+    shutil.copy(greeting / "environment/busybox", step / "tests/busybox")
+    first = DOCKERFILE.partition("WORKDIR")[0]
+    (step / "tests/Dockerfile").write_text(f"{first}COPY . /tests\n")
+    view = await hasty.open(greeting)
+    assert set(view.images) == {"environment", "steps/greet/tests"}
+    assert verdict(view) == ("holds", 2, 2)
+    since = len(hasty.events)
+    rewrite(step / "tests/test.sh", "grep hello", "grep -q hello")
+    await hasty.until(lambda: built(hasty, ImageReady, since) and view.settled)
+    assert {event.directory for event in hasty.said(ev.ImageEvent, since)} == {"steps/greet/tests"}
