@@ -64,7 +64,8 @@ async def test_a_shell_has_a_prompt_takes_keys_follows_the_window_and_ends_with_
         pty.resize(133, 44)
         await shell.until(r"resized to 44 133\r\n")
 
-        pty.write(b"echo sleep''s; sleep 600\r")
+        # What prints this is what is interrupted: the shell itself may lose Ctrl-C while it starts a command.
+        pty.write(b"sh -c 'echo sleep\"\"s; exec sleep 600'\r")
         await shell.until(r"sleeps\r\n")
         pty.write(b"\x03")
         await shell.until(r"# ")
@@ -88,7 +89,7 @@ async def test_a_shell_has_a_prompt_takes_keys_follows_the_window_and_ends_with_
 async def test_a_shell_of_another_user_can_be_interrupted_too(machine: SmolMachine) -> None:
     async with Shell.on(machine.shell(user="nobody")) as (shell, pty):
         await shell.until(r"\$ ")
-        pty.write(b"id -un; tty; sleep 600\r")
+        pty.write(b"sh -c 'id -un; tty; exec sleep 600'\r")
         await shell.until(r"nobody\r\n/dev/pts/\d+\r\n")
         pty.write(b"\x03")
         await shell.until(r"\$ ")
