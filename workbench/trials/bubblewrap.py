@@ -13,7 +13,6 @@ from typing import Any, cast, override
 
 from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
-from harbor.environments.definition import COMPOSE_FILE_NAME, DOCKERFILE_NAME
 from harbor.environments.options import EnvironmentOptions
 from pydantic import Field
 
@@ -26,6 +25,7 @@ from workbench.machines.machine import MachineError, OnOutput, State, Stream
 from workbench.trials.file_changes import Changes
 from workbench.trials.layer_changes import Look
 from workbench.trials.machine_changes import changes_of, look_at
+from workbench.trials.refuse import refuse_unbuilt
 from workbench.trials.states import starts
 
 _session: BubblewrapSession | None = None
@@ -144,17 +144,10 @@ class BubblewrapEnvironment(BaseEnvironment):
 
     @override
     def _validate_definition(self) -> None:
-        if self.extra_docker_compose_paths or (self.environment_dir / COMPOSE_FILE_NAME).exists():
-            raise ImageError(
-                f"{self.environment_dir / COMPOSE_FILE_NAME}: several containers cannot be had here",
-                "use --provider harbor:docker",
-            )
-        dockerfile = self.environment_dir / DOCKERFILE_NAME
-        if not self._image and not self.task_env_config.docker_image and dockerfile.exists():
-            raise ImageError(
-                f"{dockerfile} was not built",
-                "build it (docker build, then docker save) and name the archive as docker_image in task.toml",
-            )
+        if self.extra_docker_compose_paths:
+            path = self.extra_docker_compose_paths[0]
+            raise ImageError(f"{path}: several containers cannot be had here", "use --provider harbor:docker")
+        refuse_unbuilt(self.environment_dir, self._image or self.task_env_config.docker_image)
 
     def _note_limits(self) -> None:
         config = self.task_env_config

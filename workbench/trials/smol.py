@@ -17,19 +17,18 @@ from pathlib import Path
 from typing import Any, cast, override
 
 from harbor.environments.base import ExecResult
-from harbor.environments.definition import COMPOSE_FILE_NAME, DOCKERFILE_NAME
 from harbor.environments.smol import _SHELL_EXEC, SmolEnvironment, SmolOptions, _ForkBatcher
 from harbor.models.task.config import EnvironmentConfig
 from pydantic import Field
 from smol import AsyncMachine, ExecOptions, MachineConfig, SmolError
 
-from workbench.images.errors import ImageError
 from workbench.machines.machine import MachineError, OnOutput, State, Stream
 from workbench.machines.smol.image import boot_image, bootable
 from workbench.machines.smol.machine import SmolMachine, SmolState
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.session import SmolSession
 from workbench.machines.smol.vm import PACK
+from workbench.trials.refuse import refuse_unbuilt
 from workbench.trials.states import starts
 
 _session: SmolSession | None = None
@@ -112,17 +111,7 @@ class WorkbenchSmolEnvironment(SmolEnvironment):
 
     @override
     def _validate_definition(self) -> None:
-        dockerfile = self.environment_dir / DOCKERFILE_NAME
-        if (self.environment_dir / COMPOSE_FILE_NAME).exists():
-            raise ImageError(
-                f"{self.environment_dir / COMPOSE_FILE_NAME}: several containers cannot be had here",
-                "use --provider harbor:docker",
-            )
-        if not self.task_env_config.docker_image and dockerfile.exists():
-            raise ImageError(
-                f"{dockerfile} was not built",
-                "build it (docker build, then docker save) and name the archive as docker_image in task.toml",
-            )
+        refuse_unbuilt(self.environment_dir, self.task_env_config.docker_image)
         super()._validate_definition()
 
     @override
