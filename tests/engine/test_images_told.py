@@ -25,9 +25,12 @@ from tests.images.conftest import needs_buildah
 from tests.images.test_registry import Registry, registry
 from workbench import events as ev
 from workbench import wishes
+from workbench.engine.images import Images
 from workbench.images.build_events import BuildFailed, BuildStarted, ImageReady, ImageStale, StepRecord
+from workbench.images.errors import ImageError
 from workbench.link import EngineLink
 from workbench.session import TaskView
+from workbench.task.load import load
 
 __all__ = ["cache", "greeting", "hasty", "registry"]
 
@@ -287,6 +290,14 @@ async def test_registries_are_asked_when_it_is_wished_and_not_before(
     answer = view.registries[name]
     assert (answer.now, answer.used, answer.moved, answer.error) == (digest, "", False, "")
     assert (view.registries[pinned].used, view.registries[pinned].pinned) == (digest, True)
+
+
+async def test_a_store_that_cannot_be_made_is_said(greeting: Path) -> None:
+    task, _ = load(greeting)
+    assert task is not None
+    images = Images(greeting / "task.toml" / "images", lambda event: None)
+    with pytest.raises(ImageError, match=r"task\.toml/images.*[Nn]ot a directory"):
+        await images.ensure(task)
 
 
 async def test_a_steps_tests_have_an_image_of_their_own(hasty: Engine, greeting: Path) -> None:

@@ -21,6 +21,7 @@ from workbench.images.login_path import login_path_problem
 from workbench.images.registry import ask_registry
 from workbench.images.rootfs import is_local
 from workbench.images.store import BuiltImage, ImageStore
+from workbench.images.unpack import unwritable
 from workbench.task.load import LoadedTask
 from workbench.task.problem import Problem
 
@@ -218,8 +219,11 @@ class Images:
         return self._keepers[context]
 
     def _open_store(self) -> ImageStore:
-        self._directory.mkdir(parents=True, exist_ok=True)
-        store = ImageStore(self._directory, prefix=self._prefix, trees=self._trees)
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            store = ImageStore(self._directory, prefix=self._prefix, trees=self._trees)
+        except OSError as error:
+            raise unwritable(self._directory, error) from None
         with contextlib.suppress(ImageError, OSError):
             store.sweep()
         return store
