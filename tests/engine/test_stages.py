@@ -223,6 +223,15 @@ async def test_a_receipt_tells_the_proof_or_why_it_is_stale(hasty: Engine, slugi
     assert len(view.receipt.stale) == len(CASES)
 
 
+async def test_the_runs_that_are_kept_are_told_the_newest_first(hasty: Engine, slugify: Path) -> None:
+    view = await hasty.open(slugify, watch=False)
+    await hasty.link.send(wishes.TellEarlierRuns(task=str(slugify)))
+    await hasty.until(lambda: view.earlier)
+    assert {one.case for one in view.earlier} == set(CASES)
+    assert [one.at for one in view.earlier] == sorted((one.at for one in view.earlier), reverse=True)
+    assert all(one.task == str(slugify) and Path(one.trial_dir).is_dir() for one in view.earlier)
+
+
 async def test_what_was_given_up_for_want_of_room_runs_whole_again(tmp_path: Path, slugify: Path) -> None:
     options = EngineOptions(
         provider="bubblewrap", state_dir=tmp_path / "state", confirm="never", keep_states=2

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual import events
 from textual.command import CommandPalette
 
 from tests.ui.driving import Driven, app_for, opened, screen_text, until
@@ -119,6 +120,26 @@ async def test_a_newcomer_is_told_where_to_find_everything(newcomer: bool) -> No
         assert bool(app.told) is newcomer
         if newcomer:
             await until(pilot, lambda: "? f1 lists all keys, and ^p f2 finds any command" in screen_text(app))
+
+
+async def test_what_is_typed_right_after_the_key_of_a_finder_is_sought_and_no_command() -> None:
+    async with opened(holding()) as driven:
+        for character in "/acc":
+            key = {"/": "slash"}.get(character, character)
+            driven.app.post_message(events.Key(key, character))
+        await until(driven.pilot, lambda: "case    keeps-accents" in driven.text)
+        await until(driven.pilot, lambda: "case    hard-coded" not in driven.text)
+        assert len(driven.source.sent) == 1
+
+
+async def test_what_is_typed_right_after_the_key_of_a_search_is_sought_and_no_command() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("3")
+        for character in "/pass":
+            key = {"/": "slash"}.get(character, character)
+            driven.app.post_message(events.Key(key, character))
+        await until(driven.pilot, lambda: "match 1 of 1" in driven.text)
+        assert len(driven.source.sent) == 1
 
 
 async def test_the_cases_script_is_edited(lent: list[list[str]]) -> None:

@@ -16,7 +16,7 @@ from workbench import events as ev
 from workbench.cases.case import Case
 from workbench.recording.player import Player
 from workbench.recording.recording import Recording
-from workbench.ui.playing import PlayApp
+from workbench.ui.playing import PlayApp, PlayBar
 
 NEXT = "right_square_bracket"
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -124,6 +124,7 @@ def test_player(snap_compare: Compare, size: tuple[int, int]) -> None:
     app = PlayApp(player, Path(TASK))
 
     async def settle(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: bool(app.screen.query(PlayBar)))
         player.seek(player.duration)
         await until(pilot, lambda: "HOLDS" in screen_text(app) and app.up_to_date)
         await still(pilot)

@@ -121,6 +121,7 @@ async def test_the_player_s_keys_can_be_clicked() -> None:
         assert app.player.position == 0
         await click("- speed")
         assert app.player.speed < 1
+        await until(pilot, lambda: "0.5 times" in screen_text(app))
         await click("+ -")
         assert app.player.speed == 1
 

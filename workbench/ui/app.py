@@ -271,12 +271,8 @@ class WorkbenchApp(BaseApp):
         """Note when the user did something, whose effect comes before what else there is to draw."""
         if isinstance(event, events.InputEvent):
             self._touched = time.monotonic()
-        await super().on_event(event)
-
-    def on_key(self, event: events.Key) -> None:
-        """Leave what was typed right after the key that goes to a shell to that shell."""
-        if self._main and self.screen is self._main and self._main.take(event):
-            event.prevent_default()
+        if not await self.is_command(event):
+            await super().on_event(event)
 
     def _draw_soon(self) -> None:
         """Redraw at once, or at the end of the frame when the last redraw or a key was just now."""

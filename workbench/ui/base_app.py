@@ -10,8 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from textual import events
 from textual.app import App
+from textual.message_pump import MessagePump
 from textual.notifications import SeverityLevel
+from textual.widget import Widget
 
 from workbench.settings import Settings
 from workbench.ui import theme_files
@@ -107,6 +110,25 @@ class BaseApp(App[None]):
         if self._driver and os.environ.get("TERM", "") not in ("linux", "dumb"):
             self._driver.write(f"\x1b]9;{visible(text)}\x07")
 
+    async def is_command(self, event: events.Event) -> bool:
+        """Do at once what a key is for, where no widget takes keys for itself; whether it was for anything.
+
+        Textual lets a key wander up from the widget with the focus before it has any effect, so what is
+        typed right after a key that goes to a shell, or opens a line to type in, would be commands.
+        """
+        if not isinstance(event, events.Key) or event.is_forwarded or not self.is_screen_there:
+            return False
+        focused = self.focused or self.screen
+        if any(_takes_keys(type(node)) for node in focused.ancestors_with_self):
+            return False
+        self.app_focus = True
+        return await self._check_bindings(event.key, priority=True) or await self._check_bindings(event.key)
+
+    @property
+    def is_screen_there(self) -> bool:
+        """Whether there is a screen to look at."""
+        return bool(self._screen_stacks.get(self._current_mode))
+
     def _fatal_error(self) -> None:
         """Leave without Textual's traceback, which says nothing to a user; the report has it."""
         self.bell()
@@ -131,6 +153,12 @@ class BaseApp(App[None]):
             self._theme_stamp = stamp
             self.tell_faults("Themes left out", self._dress())
             self.mutate_reactive(App.theme)
+
+
+def _takes_keys(kind: type[MessagePump]) -> bool:
+    """Whether nodes of a class have a use for keys besides what is bound."""
+    own = (vars(one) for one in kind.__mro__ if one not in (Widget, App))
+    return any("on_key" in one or "_on_key" in one for one in own)
 
 
 def visible_lines(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual import events
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 from workbench.ui.overlay_commands import EVERYWHERE
 
@@ -12,6 +13,23 @@ class Overlay[Result](ModalScreen[Result]):
     """A click beside it closes it, and help and palette can be asked for from it."""
 
     BINDINGS = EVERYWHERE.bindings()
+    _typed_ahead = ""
+
+    def on_key(self, event: events.Key) -> None:
+        """Put what is typed before the line to type in has the focus into it."""
+        lines = self.query(Input)
+        bound = event.key in self.active_bindings
+        if self.focused is None and not bound and event.is_printable and event.character:
+            event.stop()
+            if lines:
+                lines.first().insert_text_at_cursor(event.character)
+            else:
+                self._typed_ahead += event.character
+
+    def on_mount(self) -> None:
+        """Begin with what was typed ahead."""
+        if self._typed_ahead and (lines := self.query(Input)):
+            lines.first().insert_text_at_cursor(self._typed_ahead)
 
     def on_click(self, event: events.Click) -> None:
         """Close where the click was beside what lies here."""

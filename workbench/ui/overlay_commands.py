@@ -71,7 +71,7 @@ IMAGES = Offer(
 )
 DRAFT = Offer("Draft", (Command("draft.cancel", "escape", "dismiss", "Cancel", "Write nothing."),))
 SEARCH_LINE = Offer(
-    "Search", (Command("search.leave", "escape", "leave", "Leave", "Forget what was searched for."),)
+    "Search", (Command("search.leave", "escape", "leave", "Leave", "Forget what was searched for.", True),)
 )
 OWN_TERMINAL = Offer(
     "Shell",

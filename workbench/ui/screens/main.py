@@ -339,6 +339,11 @@ class MainScreen(TaskScreen):
 
         self.app.push_screen(CostsScreen(self._session))
 
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def _focus_moved(self) -> None:
+        self.set_class(self.query_one(TaskShells).has_focus_within, "-typing")
+
     @on(TaskShells.Left)
     def _shells_left(self) -> None:
         self.action_focus_pane("cases")
@@ -375,10 +380,6 @@ class MainScreen(TaskScreen):
             self.query_one(RunPane).show_tab("problems")
         else:
             self.query_one(RunPane).focus_content()
-
-    def take(self, key: events.Key) -> bool:
-        """Give a key that was typed ahead to a shell that has the focus by now; whether it did."""
-        return self.query_one(TaskShells).take(key)
 
     def action_tab(self, by: int) -> None:
         """Show another tab of the run."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, Static
 
 from workbench.session import Run
@@ -35,15 +34,20 @@ _NONE = "No trajectory here. Negatives leave one, the oracle when traced: t, the
 class Steps(LineList):
     """The steps, one line each."""
 
-    class FilterWanted(Message):
-        """The user wants to type which steps to show."""
-
     OFFER = TRAJECTORY
     BINDINGS = TRAJECTORY.bindings()
 
+    def __init__(self, ask: Callable[[], None]) -> None:
+        """
+        Args:
+            ask: Called when the user wants to type which steps to show.
+        """
+        super().__init__("trajectory-steps")
+        self._ask = ask
+
     def action_filter(self) -> None:
         """Ask which steps to show."""
-        self.post_message(self.FilterWanted())
+        self._ask()
 
 
 class TrajectoryTab(RunTab):
@@ -66,7 +70,7 @@ class TrajectoryTab(RunTab):
         """A summary, the steps, and the selected one in full."""
         yield Static(classes="summary")
         with Vertical(classes="steps"):
-            yield Steps("trajectory-steps")
+            yield Steps(self._ask_filter)
             yield SearchLine(placeholder="only steps that say this; Escape shows all")
         yield LogPane("trajectory-step")
 
@@ -149,10 +153,9 @@ class TrajectoryTab(RunTab):
         event.stop()
         self.query_one(LogPane).log_view.focus()
 
-    @on(Steps.FilterWanted)
     def _ask_filter(self) -> None:
         self.add_class("-filtering")
-        self.query_one(".steps SearchLine").focus()
+        self.screen.set_focus(self.query_one(".steps SearchLine", SearchLine))
 
     @on(Input.Changed, ".steps SearchLine")
     def _typed(self, event: Input.Changed) -> None:

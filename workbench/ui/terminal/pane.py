@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import DescendantBlur, DescendantFocus, Key
+from textual.events import DescendantBlur, DescendantFocus
 from textual.message import Message
 from textual.widgets import Static, TabbedContent
 
@@ -159,16 +159,6 @@ class ShellPane(Vertical):
         """Give the shell in front the focus."""
         if shell := self.active:
             shell.enter()
-
-    def take(self, key: Key) -> bool:
-        """Give a key to the shell that has the focus, unless the workbench has it; whether it did.
-
-        For what was typed right after the key that went to the shell: it has been sent to what had the
-        focus until then.
-        """
-        shell = self.active
-        terminal = shell.terminal if shell else None
-        return terminal is not None and self.screen.focused is terminal and terminal.take(key)
 
     def action_next_shell(self) -> None:
         """Go to the shell in the next tab, round about."""

@@ -328,17 +328,12 @@ class Terminal(Widget, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Give the key to the program, unless the workbench has it."""
-        if self.take(event):
-            event.stop()
-            event.prevent_default()
-
-    def take(self, event: events.Key) -> bool:
-        """Give a key to the program, unless the workbench has it; whether it did."""
         if is_for_workbench(event.key, self.screen) or (self.ended and event.key in {"enter", "escape"}):
-            return False
+            return
         # Also of a program that ended: what was typed ahead for it must not reach the workbench.
+        event.stop()
+        event.prevent_default()
         self._type(event)
-        return True
 
     def on_paste(self, event: events.Paste) -> None:
         """Give pasted text to the program."""

@@ -36,7 +36,7 @@ class LogPane(Vertical):
     def compose(self) -> ComposeResult:
         """The word, the output, and the line to search by."""
         yield Static(classes="hint")
-        yield LogView(self._identifier)
+        yield LogView(self._identifier, self._ask)
         yield SearchLine(
             placeholder="search; Enter goes to the next match, Escape ends", select_on_focus=True
         )
@@ -65,11 +65,10 @@ class LogPane(Vertical):
         if not lines:
             put(self.query_one(Static), silence)
 
-    def on_log_view_search_asked(self, event: LogView.SearchAsked) -> None:
+    def _ask(self) -> None:
         """Open the line to search by."""
-        event.stop()
         self.add_class("-searching")
-        self.query_one(SearchLine).focus()
+        self.screen.set_focus(self.query_one(SearchLine))
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

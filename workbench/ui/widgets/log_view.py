@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -41,14 +41,14 @@ class LogView(LinesView):
 
         view: LogView
 
-    @dataclass
-    class SearchAsked(Message):
-        """The user wants to type what to search for."""
-
-        view: LogView
-
-    def __init__(self, identifier: str) -> None:
+    def __init__(self, identifier: str, ask: Callable[[], None]) -> None:
+        """
+        Args:
+            ask: Called when the user wants to type what to search for. Not a message: what is typed next is
+                that.
+        """
         super().__init__(identifier)
+        self._ask = ask
         self.home: Path | None = None
         """The task whose files the output may name."""
         self._search: Search | None = None
@@ -78,7 +78,7 @@ class LogView(LinesView):
 
     def action_search(self) -> None:
         """Ask for what to search for."""
-        self.post_message(self.SearchAsked(self))
+        self._ask()
 
     def action_next_match(self, by: int = 1) -> None:
         """Go to the next match, or with -1 to the one before."""
