@@ -100,6 +100,23 @@ async def test_tests_stand_by_name_with_both_results_those_that_differ_first() -
         ]
 
 
+async def test_swapping_swaps_the_tests_too() -> None:
+    ours = Outcome(kind="passed", reason="", reward=1.0, met=True, tests=(Test("test_a", "passed"),))
+    theirs = Outcome(kind="failed", reason="", reward=0.0, met=True, tests=(Test("test_a", "failed"),))
+    stream = Stream().engine().task().whole("oracle", ours).whole("nop", theirs)
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 2)
+        assert "✓ passed    ✗ failed    ≠ test_a" in driven.text
+        await compared(driven, "x")
+        assert "✗ failed    ✓ passed    ≠ test_a" in driven.text
+
+
+async def test_where_neither_run_named_tests_that_is_said() -> None:
+    async with opened(holding()) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 2)
+        assert "Neither run has anything here." in driven.text
+
+
 async def test_timings_share_one_scale() -> None:
     stream = Stream().engine().task()
     stream.whole("oracle", passed(), environment=1.0, agent=0.5, verifier=0.5)

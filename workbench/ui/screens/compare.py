@@ -26,6 +26,7 @@ from workbench.ui.widgets.line_list import LineList
 from workbench.ui.widgets.text_view import TextView
 
 _ALIGNED: tuple[Matter, ...] = ("verifier", "agent", "trajectory", "files")
+_TESTS = "compare-tests"
 _LOOKED_AT = 1.0
 """Seconds between looks at runs that last."""
 
@@ -48,6 +49,7 @@ class CompareScreen(Screen[None]):
         self._sides = (left, right)
         self._clock = clock
         self._stamps: dict[Matter, object] = {}
+        self._tests: list[Content] = []
 
     def compose(self) -> ComposeResult:
         """Both headlines over the tabs."""
@@ -56,7 +58,7 @@ class CompareScreen(Screen[None]):
             for matter in _ALIGNED[:2]:
                 with TabPane(matter, id=f"compare-{matter}"):
                     yield AlignedView()
-            with TabPane("tests", id="compare-tests"):
+            with TabPane("tests", id=_TESTS):
                 yield LineList("compare-test-list")
             for matter in _ALIGNED[2:3]:
                 with TabPane(matter, id=f"compare-{matter}"):
@@ -139,14 +141,18 @@ class CompareScreen(Screen[None]):
 
     def _show_tests(self, left: Run, right: Run) -> None:
         rows = tests_beside(_tests(left), _tests(right))
-        listed = self.query_one("#compare-test-list", LineList)
-        if len(listed) != len(rows):
-            listed.show(len(rows), lambda at: rows[at])
+        if rows != self._tests:
+            self._tests = rows
+            listed = self.query_one("#compare-test-list", LineList)
+            listed.show(len(rows), lambda at: rows[at], listed.cursor)
 
     def _show_state(self) -> None:
         pane = self.query_one(TabbedContent).active_pane
         view = next(iter(pane.query(AlignedView)), None) if pane else None
-        said = (view.state or "Neither run has anything here.") if view else ""
+        tells_nothing = (
+            view.state == "" if view else pane is not None and pane.id == _TESTS and not self._tests
+        )
+        said = "Neither run has anything here." if tells_nothing else view.state if view else ""
         entitle(self.query_one(TabbedContent), _TITLE, said)
 
 
