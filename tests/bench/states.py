@@ -40,6 +40,8 @@ LIMIT = 0.5
 ROUNDS = 5
 BRANCHES = 4
 BOOTS = 2
+ATTEMPTS = 4
+"""At a trial whose machine died: on an emulated processor some do."""
 MIB = 1 << 20
 ENVIRONMENT = EnvironmentConfig(import_path="workbench.trials.smol:WorkbenchSmolEnvironment")
 
@@ -53,12 +55,15 @@ async def main(rounds: int) -> bool:
     try:
         with tempfile.TemporaryDirectory(prefix="states-") as scratch:
             branch, fresh = await memory(session, archive)
+            print(
+                f"one more branch: {branch / MIB:.0f} MiB, one more boot: {fresh / MIB:.0f} MiB", flush=True
+            )
             bench = Bench(task(archive, Path(scratch)), Path(scratch) / "trials")
             whole, again = await bench.run(rounds)
     finally:
         await session.close(60)
     ratios = [one / other for one, other in zip(again, whole, strict=True)]
-    report(whole, again, branch, fresh)
+    report(whole, again)
     ratio = statistics.median(ratios)
     print(f"bench states: {ratio:.3f} (required: <= {LIMIT})")
     return ratio <= LIMIT
@@ -118,6 +123,14 @@ class Bench:
         return whole, again
 
     async def _trial(self, name: str, *, keep: bool = False, kept: KeptState | None = None) -> float:
+        for attempt in range(ATTEMPTS):
+            outcome, took = await self._attempt(f"{name}-{attempt}", keep, kept)
+            if outcome.kind != "killed":
+                break
+        assert (outcome.kind, outcome.whole) == ("passed", kept is None), outcome
+        return took
+
+    async def _attempt(self, name: str, keep: bool, kept: KeptState | None) -> tuple[Outcome, float]:
         async def freeze(environment: BaseEnvironment, step: str) -> None:
             assert isinstance(environment, WorkbenchSmolEnvironment)
             self.kept = KeptState(await environment.keep_state(), request.trial_dir)
@@ -132,19 +145,14 @@ class Bench:
             kept=kept,
         )
         started = time.monotonic()
-        outcome: Outcome = await run_trial(request, Silent())
-        took = time.monotonic() - started
-        assert (outcome.kind, outcome.whole) == ("passed", kept is None), outcome
-        return took
+        outcome = await run_trial(request, Silent())
+        return outcome, time.monotonic() - started
 
 
-def report(whole: list[float], again: list[float], branch: float, fresh: float) -> None:
+def report(whole: list[float], again: list[float]) -> None:
     table = Table("", "median", "least", "most", box=None)
     for name, seconds in (("whole trial, s", whole), ("verified again, s", again)):
         table.add_row(name, *(f"{find(seconds):.2f}" for find in (statistics.median, min, max)))
-    table.add_row("one more branch, MiB", f"{branch / MIB:.0f}")
-    table.add_row("one more boot, MiB", f"{fresh / MIB:.0f}")
-    table.add_row("branch / boot", f"{branch / fresh:.3f}")
     Console().print(table)
 
 

@@ -19,8 +19,9 @@ from workbench.engine.replay import NotReusableError, Replay, replay
 from workbench.engine.services import Services
 from workbench.proof.decide import decide
 from workbench.proof.documents import Slower
-from workbench.proof.keys import StageKeys
+from workbench.proof.keys import StageKeys, made_as
 from workbench.proof.verdict import Verdict
+from workbench.task.roles import affected, feeds
 from workbench.trials.outcome import Outcome
 
 _log = logging.getLogger(__name__)
@@ -128,6 +129,39 @@ class CaseRuns:
             else:
                 self._runner.cancel(run)
         self._emit(ev.CaseStale(task=self._task, case=name, why=why))
+
+    def find_stale(
+        self, before: Reading, now: Reading, paths: tuple[str, ...], *, building: bool = False
+    ) -> dict[str, str]:
+        """The cases to run again, and why in words.
+
+        Args:
+            paths: That were saved between the two readings.
+            building: Runs wait for an image that is built of the saves.
+        """
+        words = {name: reason for name, (_, reason) in affected(before.snapshot, now.snapshot).items()}
+        touched = {name for path in paths for name in feeds(now.snapshot, path)}
+        why = {}
+        for name, known in self.known.items():
+            own = made_as(known.case)
+            keys, ingredients = now.keys_of(known.case)
+            running = self.running(name)
+            if keys.verdict != known.keys.verdict or (name not in before.names and not running):
+                why[name] = words.get(own, "its image changed")
+            elif running and own in touched and not building:
+                # It may have read the file before, between or after the saves.
+                why[name] = f"{paths[0]} changed"
+            known.keys, known.ingredients = keys, ingredients
+        return why
+
+    async def go_stale(self, why: dict[str, str]) -> None:
+        """Replay these cases, if saves start runs, but for what receipts know of them."""
+        for name in [name for name in self.known if name in why]:
+            self.mark_stale(name, why[name])
+        await self.recall(why)
+        if self.watching:
+            self.replay_stale()
+        self.settle()
 
     def replay_stale(self) -> None:
         """Queue what is stale, unless it runs already."""

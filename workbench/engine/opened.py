@@ -20,10 +20,8 @@ from workbench.engine.reading import Reading, read, read_again
 from workbench.engine.services import Services
 from workbench.engine.shells import Shells
 from workbench.images.errors import ImageError
-from workbench.proof.keys import made_as
 from workbench.task.diagnose import diagnose
 from workbench.task.problem import Problem
-from workbench.task.roles import affected, feeds
 from workbench.task.watch import watch
 
 REPEATS = 200
@@ -276,12 +274,12 @@ class OpenedTask:
             self._build()
         else:
             self._background("images", self._look_at_images(now))
-        why = self._find_stale(before, now, paths)
+        why = self.runs.find_stale(before, now, paths, building=self._is_building)
         if paths or why:
             stale = tuple(name for name in self.runs.known if name in why)
             words = "; ".join(dict.fromkeys(why.values()))
             self._emit(ev.FilesChanged(task=self.task, paths=paths, stale=stale, why=words))
-            await self._go_stale(why)
+            await self.runs.go_stale(why)
             self._background("look", self._look_thoroughly())
 
     async def _look_thoroughly(self) -> None:
@@ -299,31 +297,6 @@ class OpenedTask:
         if before := self._tasks.get(name):
             before.cancel()
         self._tasks[name] = asyncio.create_task(work, name=f"{name} {self.task}")
-
-    async def _go_stale(self, why: dict[str, str]) -> None:
-        for name in [name for name in self.runs.known if name in why]:
-            self.runs.mark_stale(name, why[name])
-        await self.runs.recall(why)
-        if self.runs.watching:
-            self.runs.replay_stale()
-        self.runs.settle()
-
-    def _find_stale(self, before: Reading, now: Reading, paths: tuple[str, ...]) -> dict[str, str]:
-        """The cases to run again, and why in words."""
-        words = {name: reason for name, (_, reason) in affected(before.snapshot, now.snapshot).items()}
-        touched = {name for path in paths for name in feeds(now.snapshot, path)}
-        why = {}
-        for name, known in self.runs.known.items():
-            own = made_as(known.case)
-            keys, ingredients = now.keys_of(known.case)
-            running = self.runs.running(name)
-            if keys.verdict != known.keys.verdict or (name not in before.names and not running):
-                why[name] = words.get(own, "its image changed")
-            elif running and own in touched and not self._is_building:
-                # It may have read the file before, between or after the saves.
-                why[name] = f"{paths[0]} changed"
-            known.keys, known.ingredients = keys, ingredients
-        return why
 
     # Images
 
@@ -367,11 +340,11 @@ class OpenedTask:
             if self._now is None or not images.ready(self._now.loaded):
                 self.runs.settle()
                 return
-            why = self._find_stale(now, self._now, ())
+            why = self.runs.find_stale(now, self._now, ())
             if self._replaying:
                 await self._begin()
             elif why:
-                await self._go_stale(why)
+                await self.runs.go_stale(why)
 
     async def _look_at_images(self, now: Reading) -> None:
         """Say whether images are stale, where no save builds them."""
