@@ -10,6 +10,9 @@ from pathlib import Path
 from workbench import places
 from workbench.engine.stream import Emitter
 
+NICE = 10
+"""Trials may take all that the host has; who sits at it, and the face before them, come first."""
+
 
 def main() -> None:
     """Serve until standard input closes or a `stop` comes."""
@@ -29,6 +32,7 @@ def main() -> None:
     parser.add_argument("--keep-memory", type=int, default=4096, metavar="MIB")
     options = parser.parse_args()
     os.environ["HARBOR_TELEMETRY"] = "off"
+    os.nice(NICE)
     emit = Emitter()
     # Harbor takes a second to import: the face hears of the engine before.
     from workbench.engine.serve import serve

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -116,6 +117,8 @@ class WorkbenchApp(BaseApp):
         self._newcomer = newcomer
         self._can_open_others = can_open_others
         self.leaves_for: Path | None = None
+        self.owns_process = False
+        """Whether nothing else lives in this process."""
         self._source = source
         self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused, agents=agents)
         self._engine_lost = ""
@@ -168,6 +171,9 @@ class WorkbenchApp(BaseApp):
             self._opening.task, self.session, self.clock, shell=self._shell, look=self._look
         )
         self.push_screen(self._main)
+        if self.owns_process:
+            # What is loaded stays. To look through it for garbage takes longer than a key may.
+            self.call_after_refresh(gc.freeze)
         if demo := self._demo:
             self._main.show_trials(demo.case, demo.times, large=demo.large)
         self.watch_theme_files()
@@ -350,6 +356,7 @@ def run(
         can_open_others=demo is None,
         settings=loaded,
     )
+    app.owns_process = True
     app.run()
     crash.end_with(app.failure, visible(str(task)))
     return app.leaves_for

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.css.styles import RulesMap
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Static, TabbedContent, TabPane, Tabs
+from textual.widgets import Static, Tab, TabbedContent, TabPane, Tabs
 
 from workbench.ui.drawing import entitle, put
 from workbench.ui.panes.headline import headline
@@ -22,6 +24,8 @@ from workbench.ui.widgets.lines_view import LinesView
 from workbench.ui.widgets.log_view import LogView
 
 _STATE_SECONDS = 0.5
+_HEADLINE_SHARE = 5
+"""No more than this part of the pane is kept free for it."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class RunPane(Vertical):
         self._title = "3 Run"
         self._state_due: Timer | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
+        self._headline = (0, 0)
+        """Its width, and the most lines that it has had at that."""
 
     def compose(self) -> ComposeResult:
         """The headline over the tabs, whose content is loaded when they are first shown."""
@@ -109,7 +115,7 @@ class RunPane(Vertical):
     def show(self, shown: Shown) -> None:
         """Show a run as it stands."""
         self._shown = shown
-        put(self.query_one("#headline", Static), headline(shown))
+        self._show_headline(headline(shown))
         if (title := _title(shown)) != self._title:
             self._title = title
             self._show_state()
@@ -117,11 +123,24 @@ class RunPane(Vertical):
         for tab in _TABS:
             label = tab.label(shown) if tab.label else tab.name
             applies = tab.applies(shown) if tab.applies else True
-            if self._labels.get(tab.name) != (label, applies):
-                self._labels[tab.name] = (label, applies)
-                tabs.get_tab(f"tab-{tab.name}").label = Content(label)
+            before = self._labels.get(tab.name, ("", None))
+            self._labels[tab.name] = (label, applies)
+            if label != before[0]:
+                _relabel(tabs.get_tab(f"tab-{tab.name}"), Content(label))
+            if applies != before[1]:
                 (tabs.show_tab if applies else tabs.hide_tab)(f"tab-{tab.name}")
         self._show_tab()
+
+    def _show_headline(self, content: Content) -> None:
+        """As high as the highest before, within reason: going from run to run moves nothing else."""
+        static = self.query_one("#headline", Static)
+        width = static.content_size.width
+        height = content.get_height(cast(RulesMap, static.styles), width) if width else 0
+        if width != self._headline[0]:
+            self._headline = (width, 0)
+        self._headline = (width, max(height, self._headline[1]))
+        room = min(self._headline[1], self.content_size.height // _HEADLINE_SHARE)
+        put(static, content + "\n" * max(0, room - height))
 
     def on_tabbed_content_tab_activated(self) -> None:
         """Fill the tab that is shown now."""
@@ -175,6 +194,15 @@ class RunPane(Vertical):
         content = _content(pane) if pane else None
         state = content.state if content and content.is_mounted else ""
         entitle(self, self._title, state)
+
+
+def _relabel(tab: Tab, label: Content) -> None:
+    """Name a tab; where that takes as much room as before, all the others stay."""
+    if label.cell_length == tab.label.cell_length:
+        tab._label = label
+        Static.update(tab, label, layout=False)
+    else:
+        tab.label = label
 
 
 def _content(pane: TabPane) -> RunTab | None:

@@ -152,7 +152,7 @@ class CaseList(Vertical):
             key = _key(view, notes, scale, now)
             if self._rows[view.case.name] != key:
                 self._rows[view.case.name] = key
-                rows.replace_option_prompt(view.case.name, _row(view, notes, columns, scale, now))
+                rows.rewrite(view.case.name, _row(view, notes, columns, scale, now))
 
     def on_resize(self) -> None:
         """Fit the columns again."""

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from textual.content import Content
+from textual.css.styles import RulesMap
+from textual.reactive import reactive
 from textual.widgets import OptionList
 
 from workbench.ui.commands import LIST
 
 
 class ChoiceList(OptionList):
-    """Options that are moved through by arrows or letters, and copied."""
+    """Options that are moved through by arrows or letters, and copied.
+
+    It draws the rows that changed, where Textual's draws all of them at every key.
+    """
 
     OFFER = LIST
     BINDINGS = LIST.bindings()
+
+    highlighted: reactive[int | None] = reactive(None, repaint=False)
+
+    def _watch_highlighted(self, before: int | None, highlighted: int | None) -> None:
+        for index in (before, highlighted):
+            self._refresh_row(index)
+
+    def rewrite(self, option_id: str, prompt: Content) -> None:
+        """Say something else in a row.
+
+        Raises:
+            OptionDoesNotExist: there is none of this id.
+        """
+        index, height = self.get_option_index(option_id), self._heights.get(self.get_option_index(option_id))
+        option = self.get_option_at_index(index)
+        option._set_prompt(prompt)
+        if self._get_visual(option).get_height(cast(RulesMap, self.styles), self.size.width) != height:
+            self._clear_caches()
+            return
+        for key in list(self._option_render_cache.keys()):
+            if key[0] is option:
+                self._option_render_cache.discard(key)
+        self._refresh_row(index)
 
     def action_copy(self) -> None:
         """Copy the selected option's text."""
@@ -20,3 +50,7 @@ class ChoiceList(OptionList):
             prompt = option.prompt
             self.app.copy_to_clipboard(prompt.plain if isinstance(prompt, Content) else str(prompt))
             self.notify("Copied.")
+
+    def _refresh_row(self, index: int | None) -> None:
+        if index is not None and (line := self._index_to_line.get(index)) is not None:
+            self.refresh_lines(line, self._heights[index])
