@@ -13,6 +13,5 @@ settings.load_profile("workbench")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more worker than there are cores, for many tests wait; none where microVMs are booted, which need the
-    host to themselves."""
-    return 0 if config.option.markexpr == "microvm" else (os.cpu_count() or 1) + 1
+    """A worker for each core; none where microVMs are booted, which need the host to themselves."""
+    return 0 if config.option.markexpr == "microvm" else os.cpu_count() or 1

@@ -251,6 +251,7 @@ from pathlib import Path
 from workbench.link import EngineLink, EngineOptions
 
 async def main():
+    asyncio.get_running_loop().slow_callback_duration = 60  # what is slow says more of the host
     options = EngineOptions(state_dir=Path(sys.argv[2]), program=(sys.executable, sys.argv[1]))
     async with EngineLink(options) as link:
         print(link.pid, flush=True)

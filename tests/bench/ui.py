@@ -90,6 +90,7 @@ def flood() -> None:
     """Run the app on a flood until it is hung up on, and leave the lines taken in behind."""
     source = Flood()
     app = WorkbenchApp(source, Path(TASK), theme="night")
+    app.owns_process = True
     app.run()
     Path(os.environ["FLOODED"]).write_text(str(app.session.runs["case-00-1"].output_seen * _AT_ONCE))
 

@@ -20,6 +20,9 @@ from workbench.session import TaskView
 from workbench.ui.terminal.pty import HostPty
 from workbench.ui.terminal.transport import Exit
 
+_ENDED = re.compile(r"done\r\n[\s\S]*[#$] \Z")
+"""What shows that a line has been run: the prompt after it."""
+
 
 class Typist:
     """Types into a shell and reads what it shows."""
@@ -53,11 +56,11 @@ class Typist:
         task.add_done_callback(self._telling.discard)
 
     async def run(self, line: str) -> str:
-        """What a line prints. It is run whole: nothing else is waiting for input."""
+        """What a line prints. It is run whole, and the prompt is there again: nothing waits for input."""
         at = len(self.text)
         self._pty.write(f"{line}; echo do''ne\n".encode())
         async with self._news:
-            await asyncio.wait_for(self._news.wait_for(lambda: "done\r\n" in self.text[at:]), PATIENCE)
+            await asyncio.wait_for(self._news.wait_for(lambda: _ENDED.search(self.text, at)), PATIENCE)
         shown = self.text[at:].partition("done\r\n")[0].rpartition("do''ne\r\n")[2]
         return re.sub(r"\x1b\[\?\d+[hl]|\r", "", shown)
 
@@ -100,6 +103,13 @@ def processes(engine: Engine) -> set[int]:
     """Those of the engine's that live."""
     assert engine.link.pid is not None
     return {process.pid for process in psutil.Process(engine.link.pid).children(recursive=True)}
+
+
+async def left(engine: Engine, wanted: set[int]) -> None:
+    """Wait until only these of the engine's processes live; a machine's end takes a moment."""
+    async with asyncio.timeout(PATIENCE):
+        while processes(engine) != wanted:
+            await asyncio.sleep(0.01)
 
 
 async def opened(engine: Engine, task: Path) -> TaskView:

@@ -24,8 +24,10 @@ from workbench.ui.widgets.lines_view import LinesView
 from workbench.ui.widgets.log_view import LogView
 
 _STATE_SECONDS = 0.5
+_HEADLINE = 5
+"""Lines kept for the headline."""
 _HEADLINE_SHARE = 5
-"""No more than this part of the pane is kept free for it."""
+"""But no more than this part of the pane."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,6 @@ class RunPane(Vertical):
         self._title = "3 Run"
         self._state_due: Timer | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
-        self._headline = (0, 0)
-        """Its width, and the most lines that it has had at that."""
 
     def compose(self) -> ComposeResult:
         """The headline over the tabs, whose content is loaded when they are first shown."""
@@ -132,14 +132,11 @@ class RunPane(Vertical):
         self._show_tab()
 
     def _show_headline(self, content: Content) -> None:
-        """As high as the highest before, within reason: going from run to run moves nothing else."""
+        """With room for more lines than most have, so that going from run to run moves nothing else."""
         static = self.query_one("#headline", Static)
         width = static.content_size.width
         height = content.get_height(cast(RulesMap, static.styles), width) if width else 0
-        if width != self._headline[0]:
-            self._headline = (width, 0)
-        self._headline = (width, max(height, self._headline[1]))
-        room = min(self._headline[1], self.content_size.height // _HEADLINE_SHARE)
+        room = min(_HEADLINE, self.content_size.height // _HEADLINE_SHARE)
         put(static, content + "\n" * max(0, room - height))
 
     def on_tabbed_content_tab_activated(self) -> None:

@@ -33,10 +33,11 @@ class ChoiceList(OptionList):
         Raises:
             OptionDoesNotExist: there is none of this id.
         """
-        index, height = self.get_option_index(option_id), self._heights.get(self.get_option_index(option_id))
-        option = self.get_option_at_index(index)
+        index = self.get_option_index(option_id)
+        option, width = self.get_option_at_index(index), self.scrollable_content_region.width
         option._set_prompt(prompt)
-        if self._get_visual(option).get_height(cast(RulesMap, self.styles), self.size.width) != height:
+        height = self._get_visual(option).get_height(cast(RulesMap, self.styles), width) if width else -1
+        if height != self._heights.get(index):
             self._clear_caches()
             return
         for key in list(self._option_render_cache.keys()):
