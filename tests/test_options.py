@@ -90,7 +90,7 @@ def test_the_engine_takes_every_option(tmp_path: Path) -> None:
     assert (type(events[0]), type(events[-1])) == (ev.EngineStarted, ev.EngineStopped)
 
 
-def test_settings_name_the_builder_and_the_command_line_goes_before_them(
+def test_settings_speak_of_the_engine_and_the_command_line_goes_before_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "settings.toml"
@@ -99,3 +99,8 @@ def test_settings_name_the_builder_and_the_command_line_goes_before_them(
     assert asked(watching) == EngineOptions(builder="podman", builder_image="/images/builder.tar")
     assert asked(watching, "--builder", "smol").builder == "smol"
     assert "--builder-image /images/builder.tar" in " ".join(asked(watching).argv)
+    file.write_text("keep_states = 3\nkeep_memory = 200\n")
+    assert asked(watching) == EngineOptions(keep_states=3, keep_memory=200)
+    assert asked(watching, "--keep-states", "9").keep_states == 9
+    file.write_text("keep_states = -1\n")
+    assert asked(watching) == EngineOptions()

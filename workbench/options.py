@@ -102,6 +102,9 @@ _WATCHING = (
     ),
 )
 
+_SET = ("builder", "builder_image", "keep_states", "keep_memory")
+"""What settings say of an engine, unless an option does."""
+
 
 def _engine(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Gives a command options, and hands what they say over as one argument, `engine`."""
@@ -114,7 +117,9 @@ def _engine(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
             names = [name for name in given if name in EngineOptions.__struct_fields__]
             said = {name: value for name in names if (value := given.pop(name)) is not None}
             chosen = settings.load(given.get("task_dir"), given.get("config")).settings
-            said = {"builder": chosen.builder, "builder_image": chosen.builder_image, **said}
+            default = settings.Settings()
+            chose = {name: getattr(chosen, name) for name in _SET}
+            said = {name: value for name, value in chose.items() if value != getattr(default, name)} | said
             command(engine=EngineOptions(**said), **given)
 
         wrapped: Command = functools.update_wrapper(run, command)

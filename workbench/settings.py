@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -43,6 +43,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What builds Dockerfiles, such as `buildah`; empty for the first that works. `--builder` overrides."""
     builder_image: str = ""
     """An image that has buildah, GNU tar and a shell, for a host that has no builder but boots microVMs."""
+    keep_states: Annotated[int, msgspec.Meta(ge=0)] = 64
+    """How many states are kept that agents left; `--keep-states` overrides."""
+    keep_memory: Annotated[int, msgspec.Meta(ge=0)] = 4096
+    """How much of the host's memory they may take together, in MiB; `--keep-memory` overrides."""
     keys: dict[str, str] = {}
     """Keys by command, such as `"run.all" = "A,f5"`; the help names the commands."""
 
