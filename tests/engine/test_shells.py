@@ -20,7 +20,7 @@ from workbench.session import TaskView
 from workbench.ui.terminal.pty import HostPty
 from workbench.ui.terminal.transport import Exit
 
-_ENDED = re.compile(r"done\r\n[\s\S]*[#$] \Z")
+_ENDED = re.compile(r"done\r\n[\s\S]*[#$] (\x1b\[[0-9;?]*[a-zA-Z])*\Z")
 """What shows that a line has been run: the prompt after it."""
 
 

@@ -270,10 +270,10 @@ class OpenedTask:
                 self._emit(ev.FilesChanged(task=self.task, paths=paths, why="the task cannot be read"))
             self.runs.settle()
             return
-        if self.runs.watching:
-            self._build()
-        else:
+        if not self.runs.watching:
             self._background("images", self._look_at_images(now))
+        elif now.snapshot is not before.snapshot or not self._is_building:
+            self._build()
         why = self.runs.find_stale(before, now, paths, building=self._is_building)
         if paths or why:
             stale = tuple(name for name in self.runs.known if name in why)
