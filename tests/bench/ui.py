@@ -98,6 +98,7 @@ def flood() -> None:
 def keys_under_flood(scratch: Path) -> tuple[list[float], float, int]:
     """Seconds from a key to its effect in the terminal, lines a second taken in, and bytes of memory."""
     os.environ["FLOODED"] = str(scratch / "flooded")
+    os.environ["XDG_STATE_HOME"] = str(scratch)  # nothing is remembered of another time
     with Screen([sys.executable, __file__, "--flood"]) as screen:
         screen.wait_for(b"case-00")
         screen.read_for(1.0)
@@ -211,7 +212,7 @@ def main() -> int:
         os.environ |= {"XDG_STATE_HOME": scratch, "XDG_CONFIG_HOME": scratch, "TEXTUAL_ANIMATIONS": "none"}
         big_log(log := Path(scratch) / "log")
         long_trajectory(steps := Path(scratch) / "steps")
-        floods = [keys_under_flood(Path(scratch)) for _ in range(ROUNDS)]
+        floods = [keys_under_flood(Path(tempfile.mkdtemp(dir=scratch))) for _ in range(ROUNDS)]
         rates = [asyncio.run(taking_in()) for _ in range(ROUNDS)]
         logs = [asyncio.run(opening(log, "verifier", _log_drawn)) for _ in range(ROUNDS)]
         trajectories = [asyncio.run(opening(steps, "trajectory", _steps_drawn)) for _ in range(ROUNDS)]
