@@ -97,6 +97,13 @@ async def test_the_failing_step_is_what_the_builds_begin_at() -> None:
         assert "ERROR: No matching distribution found for flask" in driven.text
 
 
+async def test_a_step_is_copied_by_a_key() -> None:
+    async with opened(streams.build_failed()) as driven:
+        await driven.press("b")
+        await driven.press("y")
+        assert "RUN pip install flask" in driven.app.clipboard
+
+
 async def test_a_cancelled_build_shows_that_its_step_ended() -> None:
     stream = streams.building().image(BuildCancelled())
     async with opened(stream) as driven:

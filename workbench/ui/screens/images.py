@@ -19,7 +19,6 @@ from workbench.images.dockerfile import is_pinned
 from workbench.images.image_view import ImageStep, ImageView
 from workbench.session import Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import LIST
 from workbench.ui.figures import ago
 from workbench.ui.image_facts import base_words, facts, steps_words
 from workbench.ui.images import (
@@ -36,6 +35,7 @@ from workbench.ui.messages import Wished
 from workbench.ui.overlay_commands import IMAGES
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
+from workbench.ui.widgets.choice_list import ChoiceList
 from workbench.ui.widgets.log_pane import LogPane
 
 _WORD = 10
@@ -50,11 +50,8 @@ class _Row:
     prompt: Content
 
 
-class Steps(OptionList):
+class Steps(ChoiceList):
     """Images, each over the steps of its newest build."""
-
-    OFFER = LIST
-    BINDINGS = LIST.bindings()
 
 
 class ImagesScreen(LiveScreen[None]):
@@ -125,7 +122,7 @@ class ImagesScreen(LiveScreen[None]):
             else:
                 for row in rows.values():
                     if row.prompt != self._rows[row.id].prompt:
-                        steps.replace_option_prompt(row.id, row.prompt)
+                        steps.rewrite(row.id, row.prompt)
             wanted = self._live if follows or selected not in rows else selected
             if wanted in rows:
                 steps.highlighted = list(rows).index(wanted)
