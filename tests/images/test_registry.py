@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from workbench.images.archive import host_architecture
 from workbench.images.errors import ImageError
+from workbench.images.oci import host_architecture
 from workbench.images.registry import Name, ask_registry, parse_name
 
 CONFIG = "sha256:" + "c" * 64

@@ -13,7 +13,6 @@ import hashlib
 import importlib
 import io
 import lzma
-import platform
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -24,12 +23,12 @@ from typing import IO, cast
 import msgspec
 
 from workbench.images.errors import ImageError
+from workbench.images.oci import Descriptor, Manifest, host_architecture
 
 JSON_LIMIT = 16 << 20
 """Bytes of one JSON document in an archive; real ones have some kilobytes."""
 MEMBERS_LIMIT = 20_000
 """Files in the archive itself (layers and JSON), not in the image."""
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 SAVE_HINT = "save it with `docker save`, `podman save` or `buildah push NAME docker-archive:FILE`"
 
 
@@ -81,25 +80,6 @@ class _Image(msgspec.Struct):
 class _DockerManifest(msgspec.Struct, rename="pascal"):
     config: str
     layers: list[str]
-
-
-class _Platform(msgspec.Struct):
-    architecture: str = ""
-    os: str = ""
-
-
-class _Descriptor(msgspec.Struct):
-    digest: str
-    platform: _Platform | None = None
-    annotations: dict[str, str] | None = None
-
-
-class _Manifest(msgspec.Struct):
-    """An OCI index or manifest; which one shows in what it has."""
-
-    manifests: list[_Descriptor] = []
-    config: _Descriptor | None = None
-    layers: list[_Descriptor] = []
 
 
 class Archive:
@@ -166,23 +146,21 @@ class Archive:
             raise ImageError(
                 f"{self._path} holds {what}: it has no manifest.json and no index.json", SAVE_HINT
             )
-        manifest = self._json("index.json", _Manifest)
+        manifest = self._json("index.json", Manifest)
         for _ in range(4):
             if manifest.config is not None:
                 return _blob(manifest.config), [_blob(layer) for layer in manifest.layers]
-            manifest = self._json(_blob(self._choose(manifest.manifests)), _Manifest)
+            manifest = self._json(_blob(self._choose(manifest.manifests)), Manifest)
         raise ImageError(f"{self._path} has an index that leads to no image: it is damaged")
 
-    def _choose(self, manifests: list[_Descriptor]) -> _Descriptor:
+    def _choose(self, manifests: list[Descriptor]) -> Descriptor:
         """The image for this machine, among those of an index."""
         images = [m for m in manifests if "vnd.docker.reference.type" not in (m.annotations or {})]
         if len(images) == 1:
             return images[0]
-        here = host_architecture()
-        mine = [
-            m for m in images if m.platform and m.platform.os == "linux" and m.platform.architecture == here
-        ]
+        mine = [image for image in images if image.is_for_here]
         if len(mine) != 1:
+            here = host_architecture()
             raise ImageError(
                 f"{self._path} holds {len(images)} images, {len(mine)} of them for linux/{here}",
                 "save one image to an archive of its own",
@@ -236,12 +214,6 @@ def open_archive(path: Path) -> Iterator[Archive]:
             raise ImageError(f"{path} is damaged or was cut short ({error})", "make it again") from None
 
 
-def host_architecture() -> str:
-    """This machine's architecture in the words of images, such as `amd64`."""
-    machine = platform.machine()
-    return _ARCHITECTURES.get(machine, machine)
-
-
 def config_of(said: dict[str, object], platform: str) -> ImageConfig:
     """The config in an image's JSON, as builders give it, for `os/architecture`.
 
@@ -264,7 +236,7 @@ def config_of(said: dict[str, object], platform: str) -> ImageConfig:
     )
 
 
-def _blob(descriptor: _Descriptor) -> str:
+def _blob(descriptor: Descriptor) -> str:
     return "blobs/" + descriptor.digest.replace(":", "/", 1)
 
 

@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from workbench.images.archive import host_architecture, open_archive
+from workbench.images.archive import open_archive
 from workbench.images.cache import Cache, Hold
 from workbench.images.digests import file_digest
 from workbench.images.errors import ImageError
 from workbench.images.flat import pour_from, write_flat
 from workbench.images.layers import merged
+from workbench.images.oci import host_architecture
 from workbench.images.unpack import bound_memory
 
 ARCHIVE = "image.tar"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from workbench.images.archive import config_of, host_architecture
+from workbench.images.archive import config_of
 from workbench.images.build_events import (
     BaseImage,
     BuildCancelled,
@@ -25,6 +25,7 @@ from workbench.images.errors import ImageError
 from workbench.images.flat import result_key, write_flat
 from workbench.images.inputs import Inputs, changes
 from workbench.images.mirror import mirror_in
+from workbench.images.oci import host_architecture
 from workbench.images.store import BuildRecord, BuiltImage, ImageStore
 from workbench.images.unpack import unwritable
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbench.images.archive import host_architecture
 from workbench.images.errors import ImageError
+from workbench.images.oci import Manifest
 
 _DOCKER = "docker.io"
 _HOSTS = {_DOCKER: "registry-1.docker.io"}
@@ -51,21 +51,6 @@ class Standing(msgspec.Struct, frozen=True):
     """The one that a pin would have."""
     same: frozenset[str]
     """All digests that mean this image here: the index's, its manifest's for this machine, the config's."""
-
-
-class _Platform(msgspec.Struct):
-    architecture: str = ""
-    os: str = ""
-
-
-class _Descriptor(msgspec.Struct):
-    digest: str
-    platform: _Platform | None = None
-
-
-class _Manifest(msgspec.Struct):
-    manifests: list[_Descriptor] = []
-    config: _Descriptor | None = None
 
 
 class _Token(msgspec.Struct):
@@ -112,7 +97,7 @@ def _ask(image: str) -> Standing:
         digest, manifest = _digest(body), _read(body)
         same = {digest}
         if manifest.manifests:
-            here = [one for one in manifest.manifests if _is_for_here(one)]
+            here = [one for one in manifest.manifests if one.is_for_here]
             if here:
                 same.add(here[0].digest)
                 manifest = _read(_get(name, here[0].digest, token))
@@ -161,14 +146,9 @@ def _fetch(url: str, headers: dict[str, str]) -> bytes:
     return body
 
 
-def _read(body: bytes) -> _Manifest:
-    return msgspec.json.decode(body, type=_Manifest)
+def _read(body: bytes) -> Manifest:
+    return msgspec.json.decode(body, type=Manifest)
 
 
 def _digest(body: bytes) -> str:
     return f"sha256:{hashlib.sha256(body).hexdigest()}"
-
-
-def _is_for_here(found: _Descriptor) -> bool:
-    platform = found.platform
-    return platform is not None and (platform.os, platform.architecture) == ("linux", host_architecture())
