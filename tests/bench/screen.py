@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+_PIECE = 65536
+"""Bytes to read in one go."""
 PATIENCE = 60.0
 """Seconds after which nothing is waited for any more."""
 
@@ -58,19 +60,15 @@ class Screen:
         """How the terminal is set."""
         return list(termios.tcgetattr(self.terminal))
 
-    def wait_for(self, text: bytes, *, at_once: int = 65536) -> float:
-        """Read until a text is written; the moment of it by `time.perf_counter`.
-
-        Args:
-            at_once: Bytes to read in one go.
-        """
+    def wait_for(self, text: bytes) -> float:
+        """Read until a text is written; the moment of it by `time.perf_counter`."""
         seen = b""
         until = time.perf_counter() + PATIENCE
         while text not in seen:
             ready, _, _ = select.select([self.terminal], [], [], max(0.0, until - time.perf_counter()))
             if not ready:
                 raise TimeoutError(f"{text!r} never came; the last of the screen: {seen[-500:]!r}")
-            seen = seen[-len(text) :] + self._read(at_once)
+            seen = seen[-len(text) :] + self._read()
         return time.perf_counter()
 
     def slowly(self, text: bytes, baud: float | None, quiet: float = 0.5) -> bytes:
@@ -81,7 +79,6 @@ class Screen:
             baud: As fast as it goes when None.
         """
         seen = b""
-        at_once = 16 if baud else 65536
         until = time.perf_counter() + PATIENCE * 20
         while not text or text not in seen:
             patience = quiet if not text else until - time.perf_counter()
@@ -89,7 +86,7 @@ class Screen:
                 if text:
                     raise TimeoutError(f"{text!r} never came; the last of the screen: {seen[-500:]!r}")
                 break
-            piece = self._read(at_once)
+            piece = self._read(16 if baud else _PIECE)
             seen += piece
             if baud:
                 time.sleep(len(piece) * 10 / baud)
@@ -127,7 +124,7 @@ class Screen:
             self._process.send_signal(signal.SIGHUP)
             self.wait()
 
-    def _read(self, at_once: int = 65536) -> bytes:
+    def _read(self, at_once: int = _PIECE) -> bytes:
         try:
             return os.read(self.terminal, at_once)
         except OSError:

@@ -242,6 +242,20 @@ async def test_an_entrypoint_runs_beside_the_commands_also_where_tests_are_verif
 # Other images than the agent's
 
 
+def build_tests(task: Path, tests: Path) -> None:
+    """Give tests a Dockerfile, for an image of the verifier's own."""
+    shutil.copy(task / "environment/busybox", tests / "busybox")
+    (tests / "Dockerfile").write_text(f"{DOCKERFILE.partition('WORKDIR')[0]}COPY . /tests\n")
+
+
+async def builds_on_edit(engine: Engine, view: TaskView, tests: Path) -> set[str]:
+    """The directories whose images an edit of the tests builds."""
+    since = len(engine.events)
+    rewrite(tests / "test.sh", "grep hello", "grep -q hello")
+    await engine.until(lambda: built(engine, ImageReady, since) and view.settled)
+    return {event.directory for event in engine.said(ev.ImageEvent, since)}
+
+
 async def test_the_verifiers_dockerfile_is_an_image_of_its_own(hasty: Engine, greeting: Path) -> None:
     text = (
         (greeting / "task.toml")
@@ -249,19 +263,11 @@ async def test_the_verifiers_dockerfile_is_an_image_of_its_own(hasty: Engine, gr
         .replace("[verifier]\n", '[verifier]\nenvironment_mode = "separate"\n')
     )
     (greeting / "task.toml").write_text(f'artifacts = ["/app/out"]\n{text}')
-    busybox = (greeting / "environment/busybox").read_bytes()
-    (greeting / "tests/busybox").write_bytes(busybox)
-    (greeting / "tests/busybox").chmod(0o755)
-    first = DOCKERFILE.partition("WORKDIR")[0]
-    (greeting / "tests/Dockerfile").write_text(f"{first}COPY . /tests\n")
+    build_tests(greeting, greeting / "tests")
     view = await hasty.open(greeting)
     assert set(view.images) == {"environment", "tests"}
     assert verdict(view) == ("holds", 2, 2)
-    since = len(hasty.events)
-    rewrite(greeting / "tests/test.sh", "grep hello", "grep -q hello")
-    await hasty.until(lambda: built(hasty, ImageReady, since) and view.settled)
-    built_from = {event.directory for event in hasty.said(ev.ImageEvent, since)}
-    assert built_from == {"tests"}
+    assert await builds_on_edit(hasty, view, greeting / "tests") == {"tests"}
     assert verdict(view) == ("holds", 2, 2)
     since = len(hasty.events)
     rewrite(greeting / "tests/Dockerfile", "COPY . /tests", "RUN exit 9\nCOPY . /tests")
@@ -310,13 +316,8 @@ async def test_a_steps_tests_have_an_image_of_their_own(hasty: Engine, greeting:
     step.mkdir(parents=True)
     for name in ("tests", "solution", "instruction.md"):
         (greeting / name).rename(step / name)
-    shutil.copy(greeting / "environment/busybox", step / "tests/busybox")
-    first = DOCKERFILE.partition("WORKDIR")[0]
-    (step / "tests/Dockerfile").write_text(f"{first}COPY . /tests\n")
+    build_tests(greeting, step / "tests")
     view = await hasty.open(greeting)
     assert set(view.images) == {"environment", "steps/greet/tests"}
     assert verdict(view) == ("holds", 2, 2)
-    since = len(hasty.events)
-    rewrite(step / "tests/test.sh", "grep hello", "grep -q hello")
-    await hasty.until(lambda: built(hasty, ImageReady, since) and view.settled)
-    assert {event.directory for event in hasty.said(ev.ImageEvent, since)} == {"steps/greet/tests"}
+    assert await builds_on_edit(hasty, view, step / "tests") == {"steps/greet/tests"}

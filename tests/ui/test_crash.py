@@ -43,13 +43,20 @@ def test_only_the_newest_reports_are_kept() -> None:
     assert "crash-2000-00.txt" not in kept
 
 
-def test_a_failing_screen_leaves_a_report_no_traceback_and_exit_code_3(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Screens that fail as soon as they are run."""
+
     def run(app: WorkbenchApp) -> None:
         app._exception = RuntimeError("boom")
 
     monkeypatch.setattr(WorkbenchApp, "run", run)
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_failing_screen_leaves_a_report_no_traceback_and_exit_code_3(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(SystemExit) as left:
         app_module.run(RecordedSource(), Path("/tasks/slugify"))
     assert left.value.code == 3
@@ -58,13 +65,8 @@ def test_a_failing_screen_leaves_a_report_no_traceback_and_exit_code_3(
     assert "Traceback" not in said
 
 
-def test_a_failing_player_leaves_a_report_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(app: WorkbenchApp) -> None:
-        app._exception = RuntimeError("boom")
-
-    monkeypatch.setattr(WorkbenchApp, "run", run)
+@pytest.mark.usefixtures("failing")
+def test_a_failing_player_leaves_a_report_too(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         playing.play(Player(Recording(tuple(holding().events))), Path("/tasks/slugify"))
     assert left.value.code == 3

@@ -7,13 +7,14 @@ import contextlib
 import re
 import time
 from collections.abc import Iterable
+from itertools import starmap
 from weakref import WeakKeyDictionary
 
 from workbench.engine.shells import Shells
 from workbench.events import CostsMeasured, MachineCost
 from workbench.machines.machine import Guest, GuestUsage, Machine, MachineError
 from workbench.machines.states import StateTree
-from workbench.trials.states import living
+from workbench.trials.states import StatefulEnvironment, living
 
 ASK_SECONDS = 5.0
 """Between two questions to a guest."""
@@ -41,21 +42,23 @@ class Guests:
 async def measure(shells: Iterable[Shells], states: StateTree, guests: Guests) -> CostsMeasured:
     """What is alive now: the machines of shells and of runs, and the states that are kept."""
     titles = {name: title for each in shells for name, title in each.titles.items()}
-    machines = []
-    for environment, machine in living():
+
+    async def cost(environment: StatefulEnvironment, machine: Machine) -> MachineCost | None:
         session = environment.session_id
         # Harbor names them by the trial, which is named as the run.
         run = "" if session in titles else re.sub("__(?:env|verifier__.*)$", "", session)
         name, stands_on = titles.get(session, (run, f"a run of {run.partition('__')[0]}"))
         with contextlib.suppress(MachineError):
-            machines.append(await _cost(machine, name, stands_on, run, guests))
+            usage, guest = await machine.usage(), await guests.usage(machine)
+            return MachineCost(
+                name, stands_on, usage.memory_bytes, usage.cpu_seconds, usage.processes, run, guest
+            )
+        return None
+
+    # Side by side: a guest may take its time to answer.
+    machines = await asyncio.gather(*starmap(cost, living()))
     kept = tuple(MachineCost(one.key, _holds(one.key), one.memory_bytes) for one in states.kept())
-    return CostsMeasured(machines=tuple(machines), states=kept)
-
-
-async def _cost(machine: Machine, name: str, stands_on: str, run: str, guests: Guests) -> MachineCost:
-    usage, guest = await machine.usage(), await guests.usage(machine)
-    return MachineCost(name, stands_on, usage.memory_bytes, usage.cpu_seconds, usage.processes, run, guest)
+    return CostsMeasured(machines=tuple(filter(None, machines)), states=kept)
 
 
 def _holds(key: str) -> str:

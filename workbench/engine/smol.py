@@ -24,8 +24,6 @@ from workbench.task.load import LoadedTask
 from workbench.trials.smol import use_session
 
 _ENVIRONMENT = "workbench.trials.smol:WorkbenchSmolEnvironment"
-
-
 _BUILDER = ResourceSpec(cpus=2, memory_mb=2048, network=True)
 
 

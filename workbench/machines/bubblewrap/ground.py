@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 
 from workbench.machines.bubblewrap.home import Home
@@ -34,7 +34,7 @@ class Ground:
         self.path = home.path
         self._home = home
         self._numbers = itertools.count(1)
-        self._removing: set[asyncio.Task[None]] = set()
+        self._later: set[asyncio.Task[None]] = set()
 
     def new_directory(self, kind: str) -> Path:
         """A fresh directory, named by one letter of its kind and a number."""
@@ -49,11 +49,14 @@ class Ground:
 
     def remove(self, *paths: Path) -> None:
         """Remove trees in the background."""
-        if not paths:
-            return
-        task = asyncio.get_running_loop().create_task(self._remove(paths))
-        self._removing.add(task)
-        task.add_done_callback(self._removing.discard)
+        if paths:
+            self.later(self._remove(paths))
+
+    def later(self, work: Coroutine[None, None, None]) -> None:
+        """Do something in the background."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
 
     def remove_now(self, paths: Sequence[Path]) -> None:
         """Remove trees, blocking until they are gone."""
@@ -61,8 +64,9 @@ class Ground:
             subprocess.run(self._rm(paths), stderr=subprocess.DEVNULL, env={})
 
     async def drained(self) -> None:
-        """Wait until everything is removed that was to be."""
-        await asyncio.gather(*self._removing, return_exceptions=True)
+        """Wait until all is done that was left for later, and what that left."""
+        while self._later:
+            await asyncio.gather(*self._later, return_exceptions=True)
 
     def close(self) -> None:
         """Remove the directory and let go of the users. Blocks for the time that takes. Idempotent."""

@@ -88,7 +88,6 @@ class BubblewrapSession:
         self._layers: dict[tuple[str, str], Path] = {}
         self._images: dict[tuple[object, ...], Base] = {}
         self._machines: dict[str, BubblewrapMachine] = {}
-        self._ending: set[asyncio.Task[None]] = set()
         atexit.register(self._close_now)
 
     @property
@@ -201,13 +200,10 @@ class BubblewrapSession:
 
     def delete_soon(self, machine: BubblewrapMachine) -> None:
         """Delete a machine in the background, for a caller who has no use for its end."""
-        ending = asyncio.create_task(machine.delete(), name=f"delete {machine.name}")
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+        self._ground.later(machine.delete())
 
     async def settled(self) -> None:
         """Wait until all that was deleted is gone, with its files."""
-        await asyncio.gather(*self._ending, return_exceptions=True)
         await self._ground.drained()
 
     async def close(self) -> None:
@@ -215,7 +211,7 @@ class BubblewrapSession:
         ending = [machine.delete() for machine in self._machines.values()]
         await asyncio.gather(*ending, return_exceptions=True)
         self._machines.clear()
-        await self.settled()
+        await self._ground.drained()
         await asyncio.to_thread(self._ground.close)
         atexit.unregister(self._close_now)
 
