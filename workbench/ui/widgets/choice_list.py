@@ -34,9 +34,11 @@ class ChoiceList(OptionList):
             OptionDoesNotExist: there is none of this id.
         """
         index = self.get_option_index(option_id)
-        option, width = self.get_option_at_index(index), self.scrollable_content_region.width
+        option = self.get_option_at_index(index)
         option._set_prompt(prompt)
-        height = self._get_visual(option).get_height(cast(RulesMap, self.styles), width) if width else -1
+        padding = self.get_component_styles("option-list--option").padding.width
+        width = self.scrollable_content_region.width - self._get_left_gutter_width() - padding
+        height = self._get_visual(option).get_height(cast(RulesMap, self.styles), width) if width > 0 else -1
         if height != self._heights.get(index):
             self._clear_caches()
             return
