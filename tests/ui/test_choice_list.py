@@ -15,7 +15,7 @@ WIDTH = 30
 class Listed(App[None]):
     """Three rows, with a blank at either side."""
 
-    CSS = "ChoiceList > .option-list--option { padding: 0 1; }"
+    CSS = "ChoiceList { height: 8; } ChoiceList > .option-list--option { padding: 0 1; }"
 
     def compose(self) -> ComposeResult:
         yield ChoiceList(*(Option(Content(name), id=name) for name in ("one", "two", "three")))
