@@ -105,6 +105,7 @@ async def test_a_shell_whose_machine_dies_ends_and_says_so(session: SmolSession,
         assert doomed.alive
         assert doomed.vm.process is not None
         doomed.vm.process.kill()
+        await asyncio.to_thread(doomed.vm.process.wait, 30)
         ended = await asyncio.wait_for(shell.ended, 30)
     assert ended.code != 0
     assert "connection" in ended.notes.lower()
