@@ -9,9 +9,7 @@ from pathlib import Path
 
 from workbench import places
 from workbench.engine.stream import Emitter
-
-NICE = 10
-"""Trials may take all that the host has; who sits at it, and the face before them, come first."""
+from workbench.niceness import give_way
 
 
 def main() -> None:
@@ -32,7 +30,7 @@ def main() -> None:
     parser.add_argument("--keep-memory", type=int, default=4096, metavar="MIB")
     options = parser.parse_args()
     os.environ["HARBOR_TELEMETRY"] = "off"
-    os.nice(NICE)
+    give_way()
     emit = Emitter()
     # Harbor takes a second to import: the face hears of the engine before.
     from workbench.engine.serve import serve

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from workbench.images.errors import ImageError
+from workbench.niceness import session_gives_way
 
 _GRACE = 3.0
 """Seconds a builder has to clean up when it is told to end."""
@@ -50,6 +51,7 @@ async def started(
         )
     except OSError as error:
         raise ImageError(f"{argv[0]} cannot be started: {error.strerror}") from None
+    session_gives_way(process.pid)
     try:
         yield process
     finally:

@@ -26,6 +26,7 @@ from workbench.machines.bubblewrap.hints import refused
 from workbench.machines.bubblewrap.keyring import forget_keys
 from workbench.machines.bubblewrap.processes import UMASK, readable, run, signal_all
 from workbench.machines.machine import MachineError
+from workbench.niceness import session_gives_way
 
 _PAGE = 4096
 _OLD_ROOT = "/oldroot"
@@ -154,6 +155,7 @@ async def launch(ground: Ground, spec: Spec, directory: Path) -> Running:
                 start_new_session=True,
                 umask=UMASK,
             )
+            session_gives_way(bwrap.pid)
     finally:
         os.close(info_write)
     assert bwrap.stderr is not None

@@ -19,6 +19,7 @@ from workbench.machines.smol import sdk, vmm
 from workbench.machines.smol.purge import APP, machine_name, remove_traces
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.stream import StreamError, follow
+from workbench.niceness import session_gives_way
 
 PACK = ".smolmachine"
 """A packed machine; smolmachines boots it as it was packed, and cannot branch it."""
@@ -120,6 +121,8 @@ class Vm:
         self._changing = asyncio.Lock()
         self._streams: set[ExecStream] = set()
         fleet.vms.add(self)
+        if process:
+            session_gives_way(process.pid)
         if parent is not None:
             parent.branches.add(self)
 
