@@ -74,7 +74,7 @@ class CompareScreen(Screen[None]):
         """Compare, and again while a run lasts."""
         self._refresh()
         self.set_interval(_LOOKED_AT, self._refresh)
-        self.query_one("#compare-verifier AlignedView").focus()
+        self.set_focus(self.query_one("#compare-verifier AlignedView"))
 
     def on_resize(self) -> None:
         """Fit both sides again."""
@@ -99,7 +99,7 @@ class CompareScreen(Screen[None]):
     def _tab_shown(self) -> None:
         self.call_after_refresh(self._refresh)
         if (pane := self.query_one(TabbedContent).active_pane) and not isinstance(self.focused, Tabs):
-            next(iter(pane.query("AlignedView, LineList, TextView"))).focus()
+            self.set_focus(next(iter(pane.query("AlignedView, LineList, TextView"))))
 
     @on(AlignedView.StateChanged)
     def _state_changed(self) -> None:

@@ -77,7 +77,7 @@ class GridScreen(LiveScreen[None]):
         """Begin with what is known."""
         self.set_class(self.presenting, "-presenting")
         self.refresh_views()
-        self.query_one(TrialBoard).focus()
+        self.set_focus(self.query_one(TrialBoard))
         self.call_after_refresh(self.refresh_views)
 
     @property

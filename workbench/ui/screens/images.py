@@ -92,7 +92,7 @@ class ImagesScreen(LiveScreen[None]):
         self.query_one("#images").border_title = "Images"
         self.query_one("#images").border_subtitle = "x cancels a build · u asks registries · escape closes"
         self.refresh_views()
-        self.query_one(Steps).focus()
+        self.set_focus(self.query_one(Steps))
 
     def action_cancel_build(self) -> None:
         """End the build that runs."""
@@ -174,7 +174,7 @@ class ImagesScreen(LiveScreen[None]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.query_one(LogPane).log_view.focus()
+        self.set_focus(self.query_one(LogPane).log_view)
 
     def _show_output(self) -> None:
         option = self.query_one(Steps).highlighted_option

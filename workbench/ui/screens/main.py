@@ -101,7 +101,7 @@ class MainScreen(TaskScreen):
     def on_mount(self) -> None:
         """Begin with what is known, at the cases."""
         self.refresh_views()
-        self.query_one(Cases).focus()
+        self.set_focus(self.query_one(Cases))
 
     @property
     def selected(self) -> str:
@@ -370,12 +370,12 @@ class MainScreen(TaskScreen):
             return
         if name == "cases":
             self.remove_class("-reading")
-            self.query_one(Cases).focus()
+            self.set_focus(self.query_one(Cases))
             return
         self.add_class("-reading")
         problems = self.query_one("#left ProblemList")
         if name == "problems" and problems.display:
-            problems.focus()
+            self.set_focus(problems)
         elif name == "problems":
             self.query_one(RunPane).show_tab("problems")
         else:

@@ -36,7 +36,7 @@ class NoticesScreen(Overlay[None]):
         view.border_title = "Notices"
         view.border_subtitle = "escape closes"
         view.put(Content("\n").join(map(_line, reversed(self._told))) or Content("Nothing was told so far."))
-        view.focus()
+        self.set_focus(view)
 
 
 def _line(told: Told) -> Content:

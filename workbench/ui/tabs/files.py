@@ -116,7 +116,7 @@ class FilesTab(RunTab):
     @on(LineList.Chosen)
     def _chosen(self, event: LineList.Chosen) -> None:
         event.stop()
-        self.query_one(LogPane).log_view.focus()
+        self.screen.set_focus(self.query_one(LogPane).log_view)
 
     @work(exclusive=True, group="preview")
     async def _preview(self, row: ChangeRow | Artifact | TrialFile) -> None:

@@ -151,7 +151,7 @@ class TrajectoryTab(RunTab):
     @on(LineList.Chosen)
     def _chosen(self, event: LineList.Chosen) -> None:
         event.stop()
-        self.query_one(LogPane).log_view.focus()
+        self.screen.set_focus(self.query_one(LogPane).log_view)
 
     def _ask_filter(self) -> None:
         self.add_class("-filtering")
@@ -167,7 +167,7 @@ class TrajectoryTab(RunTab):
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.set_class(bool(event.value), "-filtering")
-        self.query_one(Steps).focus()
+        self.screen.set_focus(self.query_one(Steps))
 
 
 def in_full(told: trajectories.Told) -> str:

@@ -166,7 +166,7 @@ class Shell(TabPane):
     def _ask(self, event: Terminal.SearchAsked) -> None:
         event.stop()
         self.add_class("-searching")
-        self.query_one(Input).focus()
+        self.screen.set_focus(self.query_one(Input))
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -191,4 +191,4 @@ class Shell(TabPane):
         if self.terminal:
             self.terminal.search("")
             self.terminal.action_scroll_end()
-            self.terminal.focus()
+            self.screen.set_focus(self.terminal)
