@@ -88,7 +88,7 @@ async def test_buildah_in_a_microvm_builds_and_keeps_its_layers(
     session: SmolSession, context: Path, tmp_path: Path
 ) -> None:
     async def start() -> SmolMachine:
-        resources = ResourceSpec(cpus=2, memory_mb=1024, network=False)
+        resources = ResourceSpec(cpus=1, memory_mb=1024, network=False)
         return await boot(
             lambda: session.create("builder", MachineConfig(image=BUILDER or "", resources=resources))
         )
