@@ -44,7 +44,7 @@ class Run:
     trial_dir: str = ""
     phases: list[Phase] = field(default_factory=list)
     """The last one has no end while the run lasts."""
-    output: deque[ev.Output] = field(default_factory=deque)
+    output: deque[ev.Output] = field(default_factory=deque, repr=False)
     output_size: int = 0
     """Characters in `output`, and `PIECE_COST` more for each piece."""
     output_seen: int = 0

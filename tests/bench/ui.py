@@ -24,6 +24,7 @@ from tests.bench.screen import Screen
 from tests.ui.streams import TASK, RecordedSource, Stream, passed
 from workbench import events as ev
 from workbench.cases.case import Case
+from workbench.ui import own_process
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.lines import LiveLines
 from workbench.ui.tabs.trajectory import Steps
@@ -91,7 +92,8 @@ def flood() -> None:
     source = Flood()
     app = WorkbenchApp(source, Path(TASK), theme="night")
     app.owns_process = True
-    app.run()
+    with own_process.answering():
+        app.run()
     Path(os.environ["FLOODED"]).write_text(str(app.session.runs["case-00-1"].output_seen * _AT_ONCE))
 
 

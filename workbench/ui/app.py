@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,11 +24,13 @@ from workbench import settings, wishes
 from workbench.cases.case import AgentSpec
 from workbench.session import Session
 from workbench.settings import Loaded, Settings
-from workbench.ui import crash, remembered, words
+from workbench.ui import crash, own_process, remembered, words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import APP, keys_shown
+from workbench.ui.drawing import draw_now
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
+from workbench.ui.slices import after_keys, key_pressed
 from workbench.ui.source import EventSource
 from workbench.ui.visible import visible
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 _FRAME = 0.1
 """Seconds between redraws while much happens."""
 _LONG_READ = 20
+_REST = 5.0
+"""Seconds without a key after which none is expected at once."""
 _TICK = 0.25
 """Seconds between redraws while something runs and nothing happens."""
 _NO_SETTINGS = Loaded(Settings(), (), ())
@@ -172,8 +175,8 @@ class WorkbenchApp(BaseApp):
         )
         self.push_screen(self._main)
         if self.owns_process:
-            # What is loaded stays. To look through it for garbage takes longer than a key may.
-            self.call_after_refresh(gc.freeze)
+            self.call_after_refresh(own_process.keep_what_is_loaded)
+            self.set_interval(_REST, self._collect)
         if demo := self._demo:
             self._main.show_trials(demo.case, demo.times, large=demo.large)
         self.watch_theme_files()
@@ -216,6 +219,7 @@ class WorkbenchApp(BaseApp):
                 self.post_message(Came(batch))
                 # No further than the screen keeps up: a key must not wait behind a queue of output.
                 await self._taken.wait()
+                await after_keys()
         except OSError as failure:
             error = str(failure)
         self.post_message(Ended(error))
@@ -277,8 +281,15 @@ class WorkbenchApp(BaseApp):
         """Note when the user did something, whose effect comes before what else there is to draw."""
         if isinstance(event, events.InputEvent):
             self._touched = time.monotonic()
-        if not await self.is_command(event):
+            key_pressed()
+        if await self.is_command(event):
+            draw_now(self.screen)
+        else:
             await super().on_event(event)
+
+    def _collect(self) -> None:
+        if time.monotonic() - self._touched > _REST:
+            own_process.collect()
 
     def _draw_soon(self) -> None:
         """Redraw at once, or at the end of the frame when the last redraw or a key was just now."""
@@ -357,6 +368,7 @@ def run(
         settings=loaded,
     )
     app.owns_process = True
-    app.run()
+    with own_process.answering():
+        app.run()
     crash.end_with(app.failure, visible(str(task)))
     return app.leaves_for

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from textual.content import Content
 from textual.css.styles import RulesMap
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -22,6 +23,19 @@ def put(static: Static, content: Content) -> None:
     width = static.content_size.width
     height = content.get_height(cast(RulesMap, static.styles), width) if width else -1
     static.update(content, layout=height != static.content_size.height)
+
+
+def draw_now(screen: Screen[object]) -> None:
+    """Draw what changed at once.
+
+    Textual has every widget wait until it is idle, and then for the next frame, so that what else there is to
+    do comes in between.
+    """
+    changed = {widget for widget in screen._compositor.visible_widgets if widget._repaint_required}
+    for widget in changed:
+        widget._repaint_required = False
+    screen._dirty_widgets |= changed
+    screen._on_timer_update()
 
 
 def entitle(widget: Widget, title: str, subtitle: str = "") -> None:

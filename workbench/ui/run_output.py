@@ -8,7 +8,7 @@ from workbench.events import OutputSource
 from workbench.session import Run
 from workbench.ui.lines import LiveLines
 
-_AT_ONCE = 512 * 1024
+_AT_ONCE = 128 * 1024
 """Characters taken in one go, so that a key is answered meanwhile."""
 
 

@@ -8,12 +8,30 @@ from collections.abc import Iterator
 
 SLICE = 0.003
 """Seconds. A key passes through several widgets, and may find a slice before each."""
+_EFFECT = 0.05
+"""Seconds in which the effect of a key comes to the screen, if nothing else is done."""
+
+_pressed = 0.0
 
 
-async def in_slices(work: Iterator[None]) -> None:
-    """Run a generator to its end, letting everything else run between slices."""
+def key_pressed() -> None:
+    """Hold back what can wait, until the effect of a key is on the screen."""
+    global _pressed
+    _pressed = time.monotonic()
+
+
+async def after_keys() -> None:
+    """Wait where the effect of a key may still be on its way to the screen."""
+    if (left := _pressed + _EFFECT - time.monotonic()) > 0:
+        await asyncio.sleep(left)
+
+
+async def in_slices(work: Iterator[object]) -> None:
+    """Run a generator to its end, letting everything else run between slices, and keys go first."""
+    await after_keys()
     until = time.perf_counter() + SLICE
     for _ in work:
         if time.perf_counter() >= until:
             await asyncio.sleep(0)
+            await after_keys()
             until = time.perf_counter() + SLICE

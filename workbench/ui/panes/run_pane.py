@@ -25,7 +25,7 @@ from workbench.ui.widgets.log_view import LogView
 
 _STATE_SECONDS = 0.5
 _HEADLINE = 5
-"""Lines kept for the headline."""
+"""Lines kept for the headline, which are more than most have."""
 _HEADLINE_SHARE = 5
 """But no more than this part of the pane."""
 
@@ -66,6 +66,7 @@ class RunPane(Vertical):
         self._title = "3 Run"
         self._state_due: Timer | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
+        self._tallest = _HEADLINE
 
     def compose(self) -> ComposeResult:
         """The headline over the tabs, whose content is loaded when they are first shown."""
@@ -103,14 +104,14 @@ class RunPane(Vertical):
         pane = self.query_one(TabbedContent).active_pane
         view = next(iter(pane.query(LogView)), None) if pane else None
         if view and view.lines:
-            view.focus()
+            self.screen.set_focus(view)
             view.go_to(min(line, len(view.lines) - 1))
 
     def focus_content(self) -> None:
         """Go to what the shown tab holds."""
         pane = self.query_one(TabbedContent).active_pane
         found = [widget for widget in pane.walk_children(Widget) if _can_be_entered(widget)] if pane else []
-        (found[0] if found else self.query_one(Tabs)).focus()
+        self.screen.set_focus(found[0] if found else self.query_one(Tabs))
 
     def show(self, shown: Shown) -> None:
         """Show a run as it stands."""
@@ -132,11 +133,12 @@ class RunPane(Vertical):
         self._show_tab()
 
     def _show_headline(self, content: Content) -> None:
-        """With room for more lines than most have, so that going from run to run moves nothing else."""
+        """With room for as many lines as any had so far, so that going from run to run moves nothing else."""
         static = self.query_one("#headline", Static)
         width = static.content_size.width
         height = content.get_height(cast(RulesMap, static.styles), width) if width else 0
-        room = min(_HEADLINE, self.content_size.height // _HEADLINE_SHARE)
+        self._tallest = max(self._tallest, height)
+        room = min(self._tallest, self.content_size.height // _HEADLINE_SHARE)
         put(static, content + "\n" * max(0, room - height))
 
     def on_tabbed_content_tab_activated(self) -> None:
@@ -194,7 +196,8 @@ class RunPane(Vertical):
 
 
 def _relabel(tab: Tab, label: Content) -> None:
-    """Name a tab; where that takes as much room as before, all the others stay."""
+    """Name a tab; it never gets narrower, so that going from run to run moves no other."""
+    label = label.pad_right(max(0, tab.label.cell_length - label.cell_length))
     if label.cell_length == tab.label.cell_length:
         tab._label = label
         Static.update(tab, label, layout=False)

@@ -28,6 +28,7 @@ class OutputTab(RunTab):
     def __init__(self, source: OutputSource) -> None:
         super().__init__()
         self._source = source
+        self._shown: Shown | None = None
         self._output: RunOutput | None = None
         self._kept: list[RunOutput] = []
         self._file: FileLines | None = None
@@ -49,6 +50,7 @@ class OutputTab(RunTab):
 
     def show(self, shown: Shown) -> None:
         """Show what the run has printed so far."""
+        self._shown = shown
         pane, run = self.query_one(LogPane), shown.run
         pane.log_view.home = Path(shown.task.path)
         if self._output is None or self._output.run is not run:
@@ -59,7 +61,7 @@ class OutputTab(RunTab):
             return
         before = self._output.seen
         if not self._output.take():
-            self.call_later(self._show_rest, shown)
+            self._show_rest()
         if run.state == "ended" and self._file is None and not self._output.complete:
             self._read_file(run)
         pane.show(
@@ -74,9 +76,12 @@ class OutputTab(RunTab):
         self._kept = [*[kept for kept in self._kept if kept is not output][1 - _KEPT :], output]
         return output
 
-    def _show_rest(self, shown: Shown) -> None:
-        if self.is_attached and self._output and self._output.run is shown.run:
-            self.show(shown)
+    @work(exclusive=True, group="rest")
+    async def _show_rest(self) -> None:
+        if output := self._output:
+            await in_slices(iter(output.take, True))
+            if self.is_attached and self._shown and self._output is output:
+                self.show(self._shown)
 
     @work(exclusive=True)
     async def _read_file(self, run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ _LEAST_WHY = 12
 """Cells below which a reason is left out rather than cut to nothing."""
 _LEAST_OUTCOME = 10
 """Cells of a word and a sign or two."""
+_TICKS = 4
+"""In a second."""
 _BARRED: tuple[PhaseName, ...] = ("environment", "agent", "verifier")
 
 
@@ -141,7 +144,7 @@ class CaseList(Vertical):
         longest = max((Content(one_line(name)).cell_length for name in names), default=0)
         # A blank at either side, and one more for the scrollbar.
         columns = Columns.fit(self.content_size.width - 3, longest)
-        scale = max((_length(run, now) for view in views if (run := _timed(view))), default=0.0)
+        scale = max((_length(run, _tick(now)) for view in views if (run := _timed(view))), default=0.0)
         self._differed = frozenset(task.differed) if task else frozenset()
         if names != list(self._rows) or columns != self._columns:
             self._columns = columns
@@ -201,6 +204,11 @@ def _timed(view: CaseView) -> Run | None:
     return view.current if view.current and view.current.state == "running" else view.decided
 
 
+def _tick(now: float) -> float:
+    """The time as often as rows are written anew for it: it makes longer what all of them are measured by."""
+    return math.floor(now * _TICKS) / _TICKS
+
+
 def _length(run: Run, now: float) -> float:
     """Seconds that a run took, or is likely to take."""
     return max(words.elapsed(run, now), expected_seconds(run) if run.state == "running" else 0.0)
@@ -216,7 +224,7 @@ def _key(view: CaseView, notes: tuple[words.Mark, ...], scale: float, now: float
         run and (run.id, run.state, len(run.phases)),
         run and id(run.outcome),
         scale,
-        int(now * 4) if running else 0,
+        _tick(now) if running else 0,
     )
 
 

@@ -35,6 +35,8 @@ class ChoiceList(OptionList):
         """
         index = self.get_option_index(option_id)
         option = self.get_option_at_index(index)
+        if isinstance(option.prompt, Content) and option.prompt.is_same(prompt):
+            return
         option._set_prompt(prompt)
         padding = self.get_component_styles("option-list--option").padding.width
         width = self.scrollable_content_region.width - self._get_left_gutter_width() - padding

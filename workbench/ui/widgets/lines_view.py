@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events, work
 from textual.cache import LRUCache
-from textual.geometry import Size
+from textual.content import Content
+from textual.geometry import Region, Size, Spacing
 from textual.message import Message
 from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
+from textual.visual import Visual
 
 from workbench.ui.ansi import PLAIN, Palette, Pen, pen_after, pieces, shown, uncolored
 from workbench.ui.lines import Lines, LiveLines
@@ -25,12 +28,15 @@ from workbench.ui.theme_files import palette
 
 _SCROLLBAR_SECONDS = 0.2
 """How long a scrollbar may lag behind lines that come."""
+_MARGIN = Spacing(top=1, right=2, bottom=0, left=1)
+"""Around what is said while there are no lines."""
 
 
 class LinesView(ScrollView, can_focus=True):
     """Lines, following the end until one scrolls away from it."""
 
     ALLOW_SELECT = True
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"lines-view--silence"}
 
     follow: var[bool] = var(True, init=False)
     """Stay at the end as output comes."""
@@ -50,6 +56,8 @@ class LinesView(ScrollView, can_focus=True):
         super().__init__(id=identifier)
         self.live = False
         """Whether more lines may come."""
+        self._silence = Content()
+        self._silent: list[Strip] | None = None
         self._lines: Lines = LiveLines()
         self._rows = Rows(self._lines, None)
         self._laid_out: LRUCache[tuple[int, int | None, bool], Rows] = LRUCache(8)
@@ -57,6 +65,8 @@ class LinesView(ScrollView, can_focus=True):
         """Lines drawn so far."""
         self._dropped = 0
         self._width = 0
+        self._drawn = 0
+        """Rows that held something when they were last drawn."""
         self._placing = False
         self._scrollbar_due: Timer | None = None
         self._strips: LRUCache[int, list[Strip]] = LRUCache(512)
@@ -68,6 +78,18 @@ class LinesView(ScrollView, can_focus=True):
     def lines(self) -> Lines:
         """What is shown."""
         return self._lines
+
+    @property
+    def silence(self) -> Content:
+        """What is said while there are no lines."""
+        return self._silence
+
+    @silence.setter
+    def silence(self, silence: Content) -> None:
+        if not silence.is_same(self._silence):
+            self._silence, self._silent = silence, None
+            if not self._lines:
+                self._redraw()
 
     @property
     def state(self) -> str:
@@ -129,10 +151,10 @@ class LinesView(ScrollView, can_focus=True):
 
     def _work(self, line: int | None = None) -> None:
         """Measure rows, now for a slice and then as long as it takes, and do what else there is to do."""
-        self._spread(line)
         measuring = self._rows.measure()
         next(measuring, None)
         self._spread(line)
+        self._changed(asked=False)
         if self.wrap or self._further():
             self._go_on(measuring, line)
 
@@ -142,8 +164,11 @@ class LinesView(ScrollView, can_focus=True):
 
     @work(group="work", exclusive=True)
     async def _go_on(self, measuring: Iterator[None], line: int | None) -> None:
+        before = len(self._rows)
         await in_slices(measuring)
         self._spread(line)
+        if len(self._rows) != before:
+            self._changed(asked=False)
         if further := self._further():
             await in_slices(further)
             self._changed()
@@ -153,7 +178,6 @@ class LinesView(ScrollView, can_focus=True):
         top = self.scroll_offset.y if line is None else self._rows.first(min(line, max(0, self._known - 1)))
         self._make_room(Size(0 if self.wrap else self._width, len(self._rows)))
         self._place(self.max_scroll_y if self.follow else top)
-        self._changed(asked=False)
 
     def _make_room(self, size: Size) -> None:
         """Scroll over so much. More lines are no reason to lay the screen out anew: there is a scrollbar."""
@@ -175,8 +199,14 @@ class LinesView(ScrollView, can_focus=True):
         self.scroll_to(y=max(0, y), animate=False, force=True)
         self._placing = False
 
+    def _redraw(self) -> None:
+        """Draw the rows that hold something now, or did before; an empty row costs as much as another."""
+        rows = max(0, len(self._rows) - self.scroll_offset.y) or len(self._silent_strips)
+        changed, self._drawn = max(rows, self._drawn), rows
+        self.refresh(Region(0, 0, self.size.width, min(changed, max(1, self.size.height))))
+
     def _changed(self, *, asked: bool = True) -> None:
-        self.refresh()
+        self._redraw()
         self.post_message(self.StateChanged(asked))
 
     def on_resize(self) -> None:
@@ -266,11 +296,22 @@ class LinesView(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         style = self.visual_style.rich_style
         if top + y >= len(self._rows):
-            return Strip.blank(width, style)
+            said = self._silent_strips[y : y + 1] if not self._lines else []
+            return said[0].crop_extend(0, width, style) if said else Strip.blank(width, style)
         line, part = self._rows.at(top + y)
         parts = self._parts(line)
         strip = parts[min(part, len(parts) - 1)]
         return strip.crop_extend(left, left + width, style).apply_style(style)
+
+    @property
+    def _silent_strips(self) -> list[Strip]:
+        if self._silent is None:
+            room = self.scrollable_content_region.width - _MARGIN.width
+            style = self.get_visual_style("lines-view--silence")
+            text = Visual.to_strips(self, self._silence, max(1, room), None, style, apply_selection=False)
+            left = Strip.blank(_MARGIN.left, style.rich_style)
+            self._silent = [Strip.blank(0)] * _MARGIN.top + [left + strip for strip in text]
+        return self._silent
 
     def _parts(self, line: int) -> list[Strip]:
         """The rows of a line."""
@@ -334,3 +375,4 @@ class LinesView(ScrollView, can_focus=True):
     def _forget(self) -> None:
         self._strips.clear()
         self._pens.clear()
+        self._silent = None

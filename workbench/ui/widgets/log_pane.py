@@ -1,4 +1,4 @@
-"""A log view with what stands around it: a line to search by, and a word while it is empty."""
+"""A log view with a line to search by."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
-from workbench.ui.drawing import put
-from workbench.ui.lines import Lines
+from workbench.ui.lines import Lines, LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
 from workbench.ui.widgets.log_view import LogView
+
+_NOTHING = LiveLines()
 
 
 class SearchLine(Input):
@@ -30,12 +31,11 @@ class LogPane(Vertical):
     """Output, or a word where there is none."""
 
     def __init__(self, identifier: str) -> None:
-        super().__init__(classes="-silent")
+        super().__init__()
         self._identifier = identifier
 
     def compose(self) -> ComposeResult:
-        """The word, the output, and the line to search by."""
-        yield Static(classes="hint")
+        """The output, and the line to search by."""
         yield LogView(self._identifier, self._ask)
         yield SearchLine(
             placeholder="search; Enter goes to the next match, Escape ends", select_on_focus=True
@@ -57,13 +57,11 @@ class LogPane(Vertical):
             live: Whether more may come.
         """
         view = self.log_view
-        view.live = live
-        if lines is not None and lines is not view.lines:
+        view.live, view.silence = live, silence
+        wanted = lines or _NOTHING
+        if wanted is not view.lines:
             view.follow = follow
-            view.show(lines)
-        self.set_class(not lines, "-silent")
-        if not lines:
-            put(self.query_one(Static), silence)
+            view.show(wanted)
 
     def _ask(self) -> None:
         """Open the line to search by."""
@@ -79,4 +77,4 @@ class LogPane(Vertical):
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.remove_class("-searching")
-        self.log_view.focus()
+        self.screen.set_focus(self.log_view)

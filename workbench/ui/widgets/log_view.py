@@ -55,6 +55,10 @@ class LogView(LinesView):
         self._match: int | None = None
         """The line of the match that was gone to."""
 
+    def allow_focus(self) -> bool:
+        """Nothing is done here where nothing is."""
+        return super().allow_focus() and bool(self._lines)
+
     def _also(self) -> list[str]:
         if self._search is None:
             return []
