@@ -58,8 +58,7 @@ async def test_anything_is_gone_to_by_a_part_of_its_name(typed: str, seen: str) 
     stream = holding().queue("oracle", "oracle-2")
     async with opened(stream) as driven:
         await driven.press("colon", *("space" if key == " " else key for key in typed), "enter")
-        await idle(driven)
-        assert seen in driven.text
+        await until(driven.pilot, lambda: seen in driven.text)
 
 
 async def test_a_number_is_a_line_of_the_output() -> None:

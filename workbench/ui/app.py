@@ -215,11 +215,11 @@ class WorkbenchApp(BaseApp):
                 await self._source.send(wishes.Repeat(task=task, case=demo.case, times=demo.times))
             async for batch in batches(self._source.events()):
                 self._undrawn += 1
+                await after_keys()
                 self._taken.clear()
                 self.post_message(Came(batch))
                 # No further than the screen keeps up: a key must not wait behind a queue of output.
                 await self._taken.wait()
-                await after_keys()
         except OSError as failure:
             error = str(failure)
         self.post_message(Ended(error))
