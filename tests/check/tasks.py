@@ -52,14 +52,16 @@ def write_task(path: Path) -> Path:
 
 
 def check(state: Path, *args: object, wrapper: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    """Run `workbench check`, with the runs it keeps under `state`."""
-    return subprocess.run(
+    """Run `workbench check`, with the runs it keeps under `state`; a test that fails shows what it said."""
+    done = subprocess.run(
         [*wrapper, *command(*args)],
         env=os.environ | {"XDG_STATE_HOME": str(state)},
         capture_output=True,
         text=True,
         check=False,
     )
+    sys.stderr.write(done.stderr)
+    return done
 
 
 def command(*args: object) -> list[str]:

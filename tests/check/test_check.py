@@ -249,6 +249,21 @@ def test_an_engine_that_dies_ends_with_3_and_what_is_known_is_shown(
     ]
 
 
+def test_an_engine_that_dies_once_all_is_told_changes_no_verdict(
+    engine: Engine, make_task: MakeTask, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body = """
+    for task in opened():
+        hold(task)
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    assert run(engine(body), make_task("one")) == 0
+    captured = capfd.readouterr()
+    assert "warning: the engine was killed by SIGKILL; its log is " in captured.err
+    assert captured.out.splitlines()[-1] == "org/one: HOLDS  all 2 cases came out as they must"
+
+
 def test_a_state_directory_that_cannot_be_made_ends_with_3(
     engine: Engine, make_task: MakeTask, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,8 +143,12 @@ class _Check:
             self._stop()
 
     def _failed(self, event: ev.EngineFailed) -> None:
-        self._note(Exit.MACHINERY)
-        self._say("error", f"{event.message}; {event.hint}" if event.hint else event.message)
+        # Of an engine that has told all there is to tell, no more is asked than that it ends.
+        done = not self._waited_for
+        if not done:
+            self._note(Exit.MACHINERY)
+        message = f"{event.message}; {event.hint}" if event.hint else event.message
+        self._say("warning" if done else "error", message)
         if self._link.death and self._link.death.last_lines:
             self._say("info", f"its last line there: {self._link.death.last_lines[-1]}")
         self._stop()

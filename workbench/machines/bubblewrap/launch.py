@@ -102,6 +102,15 @@ class Running:
         poll.register(self.died, select.POLLIN)
         return not poll.poll(0)
 
+    async def first_ended(self) -> None:
+        """Wait until its first process is gone."""
+        # A descriptor of its own: the other may be closed meanwhile, and its number given to something else.
+        died = os.dup(self.died)
+        try:
+            await readable(died)
+        finally:
+            os.close(died)
+
     def kill(self) -> None:
         """End everything in it, without waiting."""
         if self.died >= 0:

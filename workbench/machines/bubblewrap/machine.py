@@ -22,7 +22,7 @@ from workbench.machines.bubblewrap.enter import CANNOT_START, command_script, en
 from workbench.machines.bubblewrap.ground import Ground
 from workbench.machines.bubblewrap.launch import Running, Spec, launch
 from workbench.machines.bubblewrap.layers import Layers
-from workbench.machines.bubblewrap.processes import Stopped, discard, readable, run
+from workbench.machines.bubblewrap.processes import Stopped, discard, run
 from workbench.machines.bubblewrap.state import BubblewrapState, Start
 from workbench.machines.machine import (
     Finished,
@@ -316,7 +316,7 @@ class BubblewrapMachine:
             # The first process, killed, is there until all others are gone.
             with suppress(TimeoutError):
                 async with asyncio.timeout(_DYING):
-                    await readable(self._running.died)
+                    await self._running.first_ended()
         return self._directory is None or not self.alive
 
     async def _account(self, user: str | int | None) -> Account:
