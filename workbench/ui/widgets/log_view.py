@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from rich.style import Style
 from textual import events, work
+from textual.actions import SkipAction
 from textual.message import Message
 from textual.strip import Strip
 
@@ -124,6 +125,8 @@ class LogView(LinesView):
 
     def action_edit(self) -> None:
         """Open the first place that is named at the match, or from the top of what is in sight."""
+        if not self._lines:
+            raise SkipAction
         first = self._here() if self._match is None else self._match
         for line in range(first, min(first + self.size.height, len(self._lines))):
             if self._open_place(line):
