@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from tests.ui.resting import rest
+
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -16,3 +18,5 @@ def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(Input, "cursor_blink", False)
+    monkeypatch.setattr("textual.app.wait_for_idle", rest)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", rest)
