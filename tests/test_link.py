@@ -68,7 +68,9 @@ def test_the_options_become_the_command_line(tmp_path: Path) -> None:
         *("engine", "--provider", "smol", "-n", "3", "--threshold", "0.5"),
         *("--state-dir", str(tmp_path)),
     )
-    assert EngineOptions(state_dir=tmp_path, program=("e",)).argv == ("e", "--state-dir", str(tmp_path))
+    bare = EngineOptions(state_dir=tmp_path, program=("e",))
+    assert bare.argv == ("e", "--state-dir", str(tmp_path))
+    assert bare.behind_a_screen().argv == (*bare.argv, "--give-way")
 
 
 async def test_wishes_go_in_and_events_come_out(program: Program) -> None:

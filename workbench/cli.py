@@ -111,6 +111,7 @@ def open_(
     path: Path | None = task_dir.resolve()
     if not plain:
         need_a_terminal(f"use `workbench check {task_dir}`, or --plain")
+        engine = engine.behind_a_screen()
     while path:
         elsewhere = has_trials(path)
         source = recorded(EngineLink(engine.showing(path) if elsewhere else engine))
@@ -153,7 +154,7 @@ def demo(
     need_a_terminal(f"use `workbench check {task_dir}`")
     from workbench.ui.app import Demo, run
 
-    source = _recorder(record)(EngineLink(engine))
+    source = _recorder(record)(EngineLink(engine.behind_a_screen()))
     run(source, task_dir.resolve(), paused=True, shell=False, demo=Demo(case, times, present))
 
 

@@ -62,6 +62,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How many states are kept that agents left; None for the engine's own number."""
     keep_memory: int | None = None
     """MiB of the host's memory that they may take together; None for the engine's own number."""
+    gives_way: bool = False
+    """Whether all else on the host goes before it, the screen that shows it above all."""
     state_dir: Path = msgspec.field(default_factory=places.state_dir)
     program: tuple[str, ...] = (sys.executable, "-P", "-m", "workbench.engine")
     """`-P` keeps Python files in the current directory from standing in for modules."""
@@ -90,7 +92,12 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             "--state-dir": self.state_dir,
         }
         given = ((flag, str(value)) for flag, value in flags.items() if value is not None)
-        return (*self.program, *(word for pair in given for word in pair))
+        words = [word for pair in given for word in pair]
+        return (*self.program, *words, *(["--give-way"] if self.gives_way else []))
+
+    def behind_a_screen(self) -> Self:
+        """How to start it for a screen, on which no key must wait for a trial."""
+        return msgspec.structs.replace(self, gives_way=True)
 
 
 class Death(msgspec.Struct, frozen=True):

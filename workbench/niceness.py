@@ -1,4 +1,4 @@
-"""Who comes first where the host has too little for all: whoever sits at it, and the face before them."""
+"""Who comes first where the host has too little for all: a screen, before what runs behind it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from contextlib import suppress
 from pathlib import Path
 
 NICE = 10
-"""Of engines and all that they start."""
+"""Of an engine behind a screen, and of all that it starts."""
 
 
 def give_way() -> None:
-    """Let others go before this process, and what it starts in this session."""
+    """Let others go before this process, and before all that it starts."""
     os.nice(NICE)
-    session_gives_way("self")
+    session_is_worth_as_much("self")
 
 
-def session_gives_way(pid: int | str) -> None:
-    """Let other sessions go before that of a process.
+def session_is_worth_as_much(pid: int | str) -> None:
+    """Make the session of a process that was started here worth no more than this process.
 
     With autogroups (sched(7)), which most desktops have, Linux shares the processor among sessions first, and
     what a process is worth counts only within its own. Without privileges ten such wishes a second are heard.
     """
-    with suppress(OSError):
-        Path(f"/proc/{pid}/autogroup").write_text(str(NICE))
+    if (nice := os.getpriority(os.PRIO_PROCESS, 0)) > 0:
+        with suppress(OSError):
+            Path(f"/proc/{pid}/autogroup").write_text(str(nice))

@@ -28,9 +28,11 @@ def main() -> None:
     parser.add_argument("--builder-image", default="")
     parser.add_argument("--keep-states", type=int, default=64, metavar="COUNT")
     parser.add_argument("--keep-memory", type=int, default=4096, metavar="MIB")
+    parser.add_argument("--give-way", action="store_true")
     options = parser.parse_args()
     os.environ["HARBOR_TELEMETRY"] = "off"
-    give_way()
+    if options.give_way:
+        give_way()
     emit = Emitter()
     # Harbor takes a second to import: the face hears of the engine before.
     from workbench.engine.serve import serve

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from workbench.images.errors import ImageError
-from workbench.niceness import session_gives_way
+from workbench.niceness import session_is_worth_as_much
 
 _GRACE = 3.0
 """Seconds a builder has to clean up when it is told to end."""
@@ -51,7 +51,7 @@ async def started(
         )
     except OSError as error:
         raise ImageError(f"{argv[0]} cannot be started: {error.strerror}") from None
-    session_gives_way(process.pid)
+    session_is_worth_as_much(process.pid)
     try:
         yield process
     finally:

@@ -26,7 +26,7 @@ from workbench.machines.bubblewrap.hints import refused
 from workbench.machines.bubblewrap.keyring import forget_keys
 from workbench.machines.bubblewrap.processes import UMASK, readable, run, signal_all
 from workbench.machines.machine import MachineError
-from workbench.niceness import session_gives_way
+from workbench.niceness import session_is_worth_as_much
 
 _PAGE = 4096
 _OLD_ROOT = "/oldroot"
@@ -164,7 +164,7 @@ async def launch(ground: Ground, spec: Spec, directory: Path) -> Running:
                 start_new_session=True,
                 umask=UMASK,
             )
-            session_gives_way(bwrap.pid)
+            session_is_worth_as_much(bwrap.pid)
     finally:
         os.close(info_write)
     assert bwrap.stderr is not None

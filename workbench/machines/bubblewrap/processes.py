@@ -16,7 +16,7 @@ import psutil
 
 from workbench.machines.bubblewrap.keyring import forget_keys
 from workbench.machines.machine import Finished, OnOutput, Stream
-from workbench.niceness import session_gives_way
+from workbench.niceness import session_is_worth_as_much
 
 _PIECE = 65536
 OUTPUT_LIMIT = 32 * 1024 * 1024
@@ -114,7 +114,7 @@ async def run(
         start_new_session=True,
         umask=UMASK,
     )
-    session_gives_way(process.pid)
+    session_is_worth_as_much(process.pid)
     started(process.pid)
     loop = asyncio.get_running_loop()
     kept: dict[Stream, Kept] = {"stdout": Kept(), "stderr": Kept()}

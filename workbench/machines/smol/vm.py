@@ -19,7 +19,7 @@ from workbench.machines.smol import sdk, vmm
 from workbench.machines.smol.purge import APP, machine_name, remove_traces
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.stream import StreamError, follow
-from workbench.niceness import session_gives_way
+from workbench.niceness import session_is_worth_as_much
 
 PACK = ".smolmachine"
 """A packed machine; smolmachines boots it as it was packed, and cannot branch it."""
@@ -122,7 +122,7 @@ class Vm:
         self._streams: set[ExecStream] = set()
         fleet.vms.add(self)
         if process:
-            session_gives_way(process.pid)
+            session_is_worth_as_much(process.pid)
         if parent is not None:
             parent.branches.add(self)
 
