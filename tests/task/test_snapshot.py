@@ -159,3 +159,32 @@ def test_where_a_separate_verifier_comes_from_is_harbors_answer(make_task: MakeT
     [place] = Snapshot.of(make_task({"tests/Dockerfile": "FROM scratch\n"})).verifiers
     assert place is not None
     assert (place.directory, place.bundled_tests, place.environment.docker_image) == ("tests", True, None)
+
+
+@pytest.mark.parametrize(
+    ("script", "path", "still"),
+    [
+        ("negatives/own/solve.sh", "negatives/own/solve.sh", False),
+        ("negatives/own/solve.sh", "negatives/own/deep/data", False),
+        ("negatives/own/solve.sh", "negatives/own/case.toml", False),
+        ("negatives/own/solve.sh", "negatives/own2/solve.sh", True),
+        ("negatives/own/solve.sh", "negatives/own.sh", True),
+        ("negatives/own.sh", "negatives/own.sh", False),
+        ("negatives/own.sh", "negatives/own/solve.sh", True),
+        ("negatives/own.sh", "tests/data", False),
+        ("solution/solve.sh", "negatives/own.sh", True),
+        ("solution/solve.sh", "solution/solve.sh", False),
+        ("solution/solve.sh", "task.toml", False),
+        ("", "negatives/own/solve.sh", True),
+        ("", "instruction.md", False),
+    ],
+)
+def test_a_case_depends_on_no_wrong_solution_but_its_own(
+    make_task: MakeTask, script: str, path: str, still: bool
+) -> None:
+    files = ("own/solve.sh", "own/deep/data", "own/case.toml", "own2/solve.sh", "own.sh")
+    root = make_task({"tests/data": "x", **{f"negatives/{file}": "x" for file in files}})
+    before = Snapshot.of(root)
+    assert before.still_holds(root, script)
+    (root / path).write_text("why = 'another'\n")
+    assert before.still_holds(root, script) == still

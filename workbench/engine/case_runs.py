@@ -14,7 +14,7 @@ from pathlib import Path
 from workbench import events as ev
 from workbench.cases.case import Case
 from workbench.engine.known import KnownCase
-from workbench.engine.reading import Reading, read_again
+from workbench.engine.reading import Reading, read_after
 from workbench.engine.replay import NotReusableError, Replay, replay
 from workbench.engine.services import Services
 from workbench.proof.decide import decide
@@ -301,7 +301,7 @@ class CaseRuns:
         if outcome.kind == "cancelled" or not what.counts:
             return ()
         before = self._now
-        after = await read_again(before, self._services) if before else None
+        after = await read_after(before, what.known.case, self._services) if before else None
         if after is None or after.keys_of(what.known.case)[0] != what.keys:
             return ()
         records = self._services.records

@@ -79,6 +79,12 @@ async def read_again(before: Reading, services: Services) -> Reading | None:
     return _reading(before.loaded, snapshot, before.cases, services)
 
 
+async def read_after(before: Reading, case: Case, services: Services) -> Reading | None:
+    """The task after a run of a case: as before, unless something changed that the case may depend on."""
+    holds = await asyncio.to_thread(before.snapshot.still_holds, before.loaded.path, case.script)
+    return before if holds else await read_again(before, services)
+
+
 def _shapes(path: str) -> bool:
     """Whether a file's content says which cases there are, or how the task runs."""
     directory, _, name = path.rpartition("/")

@@ -9,7 +9,7 @@ import stat
 import time
 import tomllib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,7 @@ from workbench.task.ignored import is_ignored
 type Digest = str
 """Hexadecimal SHA-256, over kind, mode and content."""
 
+_NEGATIVES = "negatives/"
 _CASE_KEYS = "case.toml"
 _CACHED_FILES = 100_000
 _SETTLED_NS = 2_000_000_000
@@ -69,22 +70,41 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
         config = _config(root)
         return cls(entries, _excluded(root, entries), config, _verifiers(root, config))
 
+    def still_holds(self, task_dir: Path, script: str) -> bool:
+        """Whether the directory is still so, as far as a case may depend on it that runs `script`.
+
+        What other cases have in `negatives` is not looked at: there may be many, and this is asked for each.
+        """
+        own = "/".join(script.split("/")[:2])
+
+        def is_of_others(path: str) -> bool:
+            return path.startswith(_NEGATIVES) and not f"{path}/".startswith(f"{own}/")
+
+        root = task_dir.resolve()
+        was = {path: digest for path, digest in self.entries.items() if not is_of_others(path)}
+        return was == dict(_walk(root, "", (root,), is_of_others))
+
     def beneath(self, directory: str) -> Iterator[str]:
         """The paths of all entries in a directory and below it."""
         prefix = f"{directory}/"
         return (path for path in self.entries if path.startswith(prefix))
 
 
-def _walk(root: Path, prefix: str, ancestors: tuple[Path, ...]) -> Iterator[tuple[str, Digest]]:
+def _walk(
+    root: Path,
+    prefix: str,
+    ancestors: tuple[Path, ...],
+    is_left_out: Callable[[str], bool] = lambda path: False,
+) -> Iterator[tuple[str, Digest]]:
     try:
         with os.scandir(root / prefix) as found:
             children = sorted(found, key=lambda child: os.fsencode(child.name))
     except OSError:
         return
     for child in children:
-        if is_ignored(child.name):
-            continue
         path = f"{prefix}{child.name}"
+        if is_left_out(path) or is_ignored(child.name):
+            continue
         try:
             entry = child.stat()
         except OSError:
@@ -95,7 +115,7 @@ def _walk(root: Path, prefix: str, ancestors: tuple[Path, ...]) -> Iterator[tupl
                 target = Path(child.path).resolve() if link else root / path
                 yield path, _digest("directory", link, oct(entry.st_mode))
                 if target not in ancestors and target.is_relative_to(ancestors[0]):
-                    yield from _walk(root, f"{path}/", (*ancestors, target))
+                    yield from _walk(root, f"{path}/", (*ancestors, target), is_left_out)
             elif stat.S_ISREG(entry.st_mode):
                 yield path, _digest("file", link, oct(entry.st_mode), _file_digest(child.path, path, entry))
             else:
@@ -109,7 +129,7 @@ def _digest(*parts: str) -> Digest:
 
 
 def _file_digest(file: str, path: str, found: os.stat_result) -> str:
-    judging = path.startswith("negatives/") and path.endswith(f"/{_CASE_KEYS}")
+    judging = path.startswith(_NEGATIVES) and path.endswith(f"/{_CASE_KEYS}")
     if known := _digests.get(_identity(found, judging)):
         return known
     with open(file, "rb") as opened:
