@@ -100,11 +100,14 @@ def open_(
     DIRECTORY is a task's. A trial's, a job's or one with jobs in it, as `harbor run` leaves them, is opened
     to look at the trials.
     """
-    from workbench.check.targets import MARK, has_trials
+    from workbench.check.targets import has_trials
     from workbench.link import EngineLink
+    from workbench.task.marked import CONFIG
 
     if not task_dir.is_dir():
-        raise click.UsageError(f"{task_dir}: there is no such directory; a task is a directory with a {MARK}")
+        raise click.UsageError(
+            f"{task_dir}: there is no such directory; a task is a directory with a {CONFIG}"
+        )
     if config is not None and not config.is_file():
         raise click.UsageError(f"{config}: there is no such settings file")
     recorded = _recorder(record)
@@ -230,8 +233,9 @@ def samples(name: str | None, directory: Path | None) -> None:
     Without DIRECTORY, it is copied to one of its own name, here.
     """
     from workbench import places
+    from workbench.task.marked import CONFIG
 
-    tasks = sorted(places.shipped("sample_tasks").glob("*/task.toml"))
+    tasks = sorted(places.shipped("sample_tasks").glob(f"*/{CONFIG}"))
     found = {path.parent.name: path.parent for path in tasks}
     if name is None:
         for path in found.values():

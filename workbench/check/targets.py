@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-MARK = "task.toml"
+from workbench.task.marked import CONFIG, is_task
 
 
 class TargetError(Exception):
@@ -27,7 +27,7 @@ def find_tasks(paths: Iterable[Path]) -> list[Path]:
 
 def has_trials(path: Path) -> bool:
     """Whether a directory is no task, but a trial's, a job's, or one with jobs in it."""
-    if _is_task(path):
+    if is_task(path):
         return False
     return any(next(path.glob(f"{depth}trial.log"), None) for depth in ("", "*/", "*/*/"))
 
@@ -41,9 +41,9 @@ def _sayable(task: Path) -> Path:
 
 def _tasks_at(path: Path) -> list[Path]:
     try:
-        if _is_task(path):
+        if is_task(path):
             return [path]
-        tasks = sorted(child for child in path.iterdir() if child.name[0] != "." and _is_task(child))
+        tasks = sorted(child for child in path.iterdir() if child.name[0] != "." and is_task(child))
     except FileNotFoundError:
         raise TargetError(f"{path}: no such directory") from None
     except NotADirectoryError:
@@ -52,12 +52,7 @@ def _tasks_at(path: Path) -> list[Path]:
         raise TargetError(f"{path}: cannot be read: {error.strerror}") from None
     if not tasks:
         raise TargetError(
-            f"{path}: no {MARK} here, nor in a directory directly in it; "
+            f"{path}: no {CONFIG} here, nor in a directory directly in it; "
             "a task is a directory with task.toml, instruction.md and tests/test.sh"
         )
     return tasks
-
-
-def _is_task(path: Path) -> bool:
-    # A task.toml that is a broken link still marks a task; reading it says what is wrong.
-    return os.path.lexists(path / MARK)

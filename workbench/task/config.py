@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harbor.models.task.config import TaskConfig
-from harbor.models.task.paths import TaskPaths
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from workbench.task.marked import CONFIG
 from workbench.task.problem import Problem
 from workbench.task.text import BOM, read_text
 from workbench.task.toml_places import KeyPath, Place, deepest, dotted, key_places, syntax_error_place
-
-CONFIG = TaskPaths.CONFIG_FILENAME
 
 
 def read_config(root: Path) -> tuple[TaskConfig | None, list[Problem]]:

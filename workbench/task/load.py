@@ -15,7 +15,8 @@ from harbor.models.task.paths import TaskPaths
 from harbor.models.task.task import Task
 from harbor.models.task.verifier_mode import resolve_verifier_environment_definition
 
-from workbench.task.config import CONFIG, read_config
+from workbench.task.config import read_config
+from workbench.task.marked import CONFIG
 from workbench.task.problem import Problem
 from workbench.task.refused import refused
 from workbench.task.text import BOM, read_bytes, read_text, reason, shown

@@ -21,6 +21,8 @@ from harbor.models.trial.config import TrialConfig
 from harbor.tasks.client import TaskDownloadResult
 from harbor.trial.trial import Trial
 
+from workbench.task.marked import CONFIG
+
 
 class HashedOnce(Task):
     """A task whose files do not change while it is used."""
@@ -68,7 +70,7 @@ async def read_once(config: TrialConfig, digest: str) -> TaskRead:
     """
     path = config.task.path
     assert path is not None
-    key = digest, _identity(path / "task.toml")
+    key = digest, _identity(path / CONFIG)
     if digest and path in _read and _read[path][0] == key:
         return _read[path][1]
     task, downloaded = await Trial._load_task(config)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from workbench.task.marked import CONFIG
 from workbench.ui import remembered
 
 _MOST = 500
-_MARK = "task.toml"
 
 
 def others(task: Path) -> list[Path]:
     """Tasks by directory, those looked at last first, then those beside this one. Looks at the disk."""
     before = [Path(name) for name in reversed(remembered.load().tasks)]
     try:
-        beside = sorted(path.parent for path in task.parent.glob(f"*/{_MARK}"))
+        beside = sorted(path.parent for path in task.parent.glob(f"*/{CONFIG}"))
     except OSError:
         beside = []
     known = dict.fromkeys((*before, *beside))
     known.pop(task, None)
-    return [path for path in known if (path / _MARK).is_file()][:_MOST]
+    return [path for path in known if (path / CONFIG).is_file()][:_MOST]

@@ -8,8 +8,8 @@ from pathlib import Path
 from harbor.models.task.config import NetworkMode
 from harbor.utils.env import resolve_env_vars
 
-from workbench.task.config import CONFIG
 from workbench.task.load import LoadedTask
+from workbench.task.marked import CONFIG
 from workbench.task.problem import Problem
 from workbench.task.text import read_text
 from workbench.task.toml_places import KeyPath, Place, deepest, key_places

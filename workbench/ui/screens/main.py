@@ -15,6 +15,7 @@ from textual.widget import Widget
 
 from workbench import wishes
 from workbench.session import Session
+from workbench.task.marked import CONFIG
 from workbench.ui import opening, tasks, words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import MAIN
@@ -261,7 +262,7 @@ class MainScreen(TaskScreen):
             self.edit(task / problem.path, problem.line)
         else:
             script = self.case.case.script if self.case else ""
-            self.edit(task / (script or "task.toml"), None)
+            self.edit(task / (script or CONFIG), None)
 
     @on(LogView.PlaceWanted)
     def _place_wanted(self, event: LogView.PlaceWanted) -> None:
