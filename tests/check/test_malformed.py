@@ -132,7 +132,29 @@ def test_a_path_that_is_not_utf_8(tmp_path: Path, check: Check) -> None:
     assert f"Error: {tmp_path}/caf\\xe9: its name is not UTF-8" in done.stderr
 
 
+def test_neither_a_dockerfile_nor_an_image(task: Path, check: Check) -> None:
+    rewrite(task / "task.toml", 'docker_image = "python:3.12-slim"\n', "")
+    done = check(task)
+    assert done.returncode == 2
+    said = (
+        f"error {task}/environment: nothing says what the agent works in; add environment/Dockerfile, or set"
+    )
+    assert f"{said} docker_image in [environment] of task.toml\n" in done.stdout
+
+
 # What runs
+
+
+def test_of_a_dockerfile_and_an_image_the_image_is_booted_and_nothing_is_built(
+    task: Path, check: Check
+) -> None:
+    (task / "environment").mkdir()
+    (task / "environment/Dockerfile").write_text("FOO bar\n")
+    done = check(task, "--json")
+    assert done.returncode == 0
+    events = [ev.decode(line) for line in done.stdout.splitlines()]
+    assert {event.image for event in events if isinstance(event, ev.TaskOpened)} == {"python:3.12-slim"}
+    assert not [event for event in events if isinstance(event, ev.ImageEvent)]
 
 
 def test_the_sound_task_holds(task: Path, check: Check) -> None:
