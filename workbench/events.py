@@ -82,6 +82,8 @@ class TaskOpened(_Event, frozen=True, kw_only=True, tag="task-opened"):
     """The name in task.toml (`org/name`), else the directory's."""
     image: str = ""
     """What machines boot: an image reference, a Dockerfile, or "image-free"."""
+    in_registry: bool = False
+    """Whether `image` is a name in a registry, rather than something on this machine."""
     verifier: Literal["shared", "separate"] = "shared"
     steps: tuple[str, ...] = ()
     network: str = "public"

@@ -123,7 +123,12 @@ class Stream:
     def task(self, cases: tuple[Case, ...] = CASES, problems: tuple[Problem, ...] = ()) -> Stream:
         self.add(
             ev.TaskOpened(
-                at=self.now, task=TASK, name="demo/slugify", image="python:3.12-slim", network="no-network"
+                at=self.now,
+                task=TASK,
+                name="demo/slugify",
+                image="python:3.12-slim",
+                in_registry=True,
+                network="no-network",
             )
         )
         self.add(ev.ProblemsFound(at=self.now, task=TASK, problems=problems))

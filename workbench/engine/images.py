@@ -165,7 +165,7 @@ class Images:
             for base in await (await self._keeper(task, context)).bases():
                 named[base.name] = base
         for image in (task.image, *(step.verifier_image for step in task.steps)):
-            if _is_in_registry(task, image):
+            if is_in_registry(task, image):
                 named[image] = BaseImage(image, pinned=is_pinned(image))
         return tuple(await asyncio.gather(*(_ask(base) for base in named.values())))
 
@@ -229,7 +229,7 @@ class Images:
         return store
 
 
-def _is_in_registry(task: LoadedTask, image: str) -> bool:
+def is_in_registry(task: LoadedTask, image: str) -> bool:
     """Whether machines boot an image by its name in a registry."""
     defined = PurePosixPath(image).name in (_DOCKERFILE, COMPOSE_FILE_NAME)
     return bool(image) and not defined and not is_local(image) and not (task.path / image).exists()

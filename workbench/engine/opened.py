@@ -16,6 +16,7 @@ from workbench import places
 from workbench.cases.agents import agent_case, agent_problem
 from workbench.cases.case import AgentSpec, Case, Trace
 from workbench.engine.case_runs import CaseRuns
+from workbench.engine.images import is_in_registry
 from workbench.engine.reading import Reading, read, read_again
 from workbench.engine.services import Services
 from workbench.engine.shells import Shells
@@ -229,6 +230,7 @@ class OpenedTask:
                 task=self.task,
                 name=loaded.name,
                 image=loaded.image,
+                in_registry=is_in_registry(loaded, loaded.image),
                 verifier=loaded.verifier,
                 steps=loaded.step_names,
                 network=loaded.network,

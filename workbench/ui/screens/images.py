@@ -154,7 +154,7 @@ class ImagesScreen(LiveScreen[None]):
             return Content.styled("The task has not been read yet.", words.MUTED)
         image = opened.image
         registry: tuple[str | Content, ...] = ()
-        if _is_name(image):
+        if opened.in_registry:
             base = BaseImage(image, pinned=is_pinned(image))
             registry = "\n\n", base_words(base, self._view.registries)
         return Content.assemble(
@@ -240,10 +240,3 @@ def _why(image: ImageView, *, watching: bool) -> Content:
         meanwhile = "; the image before serves meanwhile" if image.building and image.ready else ""
         return Content.styled(f"built because {one_line(image.newest.why)}{meanwhile}", words.MUTED)
     return Content()
-
-
-def _is_name(image: str) -> bool:
-    """Whether it is a name in a registry, rather than a file of the task or of this machine."""
-    return not image.startswith(("/", ".", "~")) and not image.endswith(
-        (".tar", ".gz", "Dockerfile", ".yaml")
-    )
