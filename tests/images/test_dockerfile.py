@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.images.dockerfile import parse_dockerfile
+from workbench.images.oci import host_architecture
 
 
 def spans(text: str) -> list[tuple[str, int, int]]:
@@ -57,3 +58,24 @@ def test_images_are_those_that_are_no_stages() -> None:
     )
     assert dockerfile.images() == ("python:3.12-slim", "debian:bookworm", "tools:1", "mounted:2")
     assert dockerfile.images({"PY": "3.13", "TAG": "sid"})[:2] == ("python:3.13-slim", "debian:sid")
+
+
+def test_arguments_may_be_made_of_others_and_of_the_platform() -> None:
+    dockerfile = parse_dockerfile(
+        'ARG PY=3.12\nARG BASE="python:${PY}-slim"\nARG SLIM\nARG TARGETARCH\n'
+        "FROM $BASE AS one\nFROM debian:12${SLIM:+-slim}\nFROM tools-${TARGETARCH}\n"
+    )
+    architecture = host_architecture()
+    assert dockerfile.images() == ("python:3.12-slim", "debian:12", f"tools-{architecture}")
+    given = {"PY": "3.13", "SLIM": "1", "TARGETARCH": "riscv64"}
+    assert dockerfile.images(given) == ("python:3.13-slim", "debian:12-slim", "tools-riscv64")
+
+
+def test_a_stage_named_like_an_image_is_a_stage_only_from_there_on() -> None:
+    dockerfile = parse_dockerfile("FROM golang AS golang\nFROM golang\nCOPY --from=golang /a /a\n")
+    assert dockerfile.images() == ("golang",)
+    assert parse_dockerfile("FROM x\nCOPY --from=tools /a /a\nFROM y AS tools\n").images() == (
+        "x",
+        "tools",
+        "y",
+    )

@@ -13,10 +13,11 @@ from pathlib import Path
 import msgspec
 
 from workbench.images.errors import ImageError
+from workbench.images.oci import host_architecture
 
 _DIRECTIVE = re.compile(r"^#\s*(\w+)\s*=\s*(.*?)\s*$")
 _HEREDOC = re.compile(r"(?:^|\s)\d*<<(-?)([\"']?)([A-Za-z_][\w.]*)\2(?=\s|$)")
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?-([^}]*))?\})")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?([-+])([^}]*))?\})")
 
 
 class Instruction(msgspec.Struct, frozen=True):
@@ -62,23 +63,38 @@ class Dockerfile(msgspec.Struct, frozen=True):
             args: Build arguments, which names may contain.
         """
         values = self._global_args(args)
-        stages = {*self.stage_names, *map(str, range(len(self.stages))), "scratch", ""}
+        names = self.stage_names
         found: dict[str, None] = {}
         for instruction in self.instructions:
+            # Only a stage before: `FROM golang AS golang` starts from an image.
+            stages = {*names[: max(instruction.stage, 0)], *map(str, range(instruction.stage)), "scratch", ""}
             for name in _named(instruction):
-                expanded = _VARIABLE.sub(lambda m: values.get(m[1] or m[2]) or m[3] or "", name)
+                expanded = _expand(name, values)
                 if expanded.lower() not in stages:
                     found[expanded] = None
         return tuple(found)
 
     def _global_args(self, args: Mapping[str, str]) -> dict[str, str]:
-        values: dict[str, str] = {}
+        platform = {"OS": "linux", "ARCH": host_architecture(), "PLATFORM": f"linux/{host_architecture()}"}
+        values = {side + name: value for side in ("BUILD", "TARGET") for name, value in platform.items()}
         for instruction in self.instructions:
             if instruction.stage < 0 and instruction.keyword == "ARG":
                 for word in instruction.text.split()[1:]:
                     name, _, default = word.partition("=")
-                    values[name] = args.get(name, default.strip("\"'"))
+                    values[name] = args.get(name, _expand(default.strip("\"'"), values)) or values.get(
+                        name, ""
+                    )
         return values
+
+
+def _expand(text: str, values: Mapping[str, str]) -> str:
+    def value(found: re.Match[str]) -> str:
+        known = values.get(found[1] or found[2], "")
+        if found[3] == "+":
+            return found[4] if known else ""
+        return known or found[4] or ""
+
+    return _VARIABLE.sub(value, text)
 
 
 def is_pinned(image: str) -> bool:
