@@ -57,6 +57,8 @@ class Images:
         self._store: ImageStore | None = None
         self._builder: Builder | None = None
         self._keepers: dict[Path, ImageKeeper] = {}
+        self._asked: dict[Path, dict[Path, float | None]] = {}
+        """By task, what it was last asked to build, with timeouts."""
         self._finding = asyncio.Lock()
 
     def contexts(self, task: LoadedTask) -> tuple[Path, ...]:
@@ -81,14 +83,28 @@ class Images:
             ImageError: one could not be built, or there is no builder.
         """
         failed: ImageError | None = None
-        for context, timeout in self._timeouts(task).items():
-            keeper = await self._keeper(task, context)
+        asked = self._asked[task.path] = self._timeouts(task)
+        keepers = [await self._keeper(task, context) for context in asked]
+        for keeper in keepers:
+            keeper.aim = ""
+        for keeper in keepers:
             try:
-                await keeper.ensure(timeout)
+                await keeper.ensure(asked[keeper.context])
             except ImageError as error:
                 failed = failed or error
         if failed is not None:
             raise failed
+
+    async def overtaken(self, task: LoadedTask) -> bool:
+        """Whether `ensure`, which runs, builds something else than the files ask for now.
+
+        Raises:
+            ImageError: files cannot be read.
+        """
+        asked = self._timeouts(task)
+        if asked != self._asked.get(task.path) or not asked.keys() <= self._keepers.keys():
+            return True
+        return any([await self._keepers[context].overtaken() for context in asked])
 
     def failing(self, task: LoadedTask) -> str:
         """The Dockerfile, relative to the task, whose newest build gave no image; empty for none."""

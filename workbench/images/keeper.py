@@ -55,6 +55,8 @@ class ImageKeeper:
         """The last good image, from an earlier engine at first."""
         self.failure: ImageError | None = None
         """Why the newest build gave none; None when it did."""
+        self.aim: str | None = ""
+        """The key of what `ensure` builds or built last; empty before it begins, None while it reads."""
         self._told_stale = ""
         self._store = store
         self._builder = builder
@@ -79,10 +81,21 @@ class ImageKeeper:
             ImageError: the files cannot be read.
         """
         why = await self.stale() if self.current else ""
+        if self.current and self.failure and not why and not self._turn.locked():
+            self.failure = None
+            self._emit(_ready(self.current, same=True))
         if why != self._told_stale and not self._turn.locked():
             self._told_stale = why
             self._emit(ImageStale(why=why))
         return why
+
+    async def overtaken(self) -> bool:
+        """Whether `ensure` works on files that have changed; what it has yet to begin is not.
+
+        Raises:
+            ImageError: the files cannot be read.
+        """
+        return self.aim is None or bool(self.aim and self.aim != (await self._inputs())[0].key)
 
     def tell(self) -> None:
         """Tell of the image that serves, where there is one."""
@@ -151,7 +164,9 @@ class ImageKeeper:
 
     async def _ensure(self, timeout: float | None) -> tuple[BuiltImage, float]:
         for _ in range(_TRIES):
+            self.aim = None
             inputs, dockerfile = await self._inputs()
+            self.aim = inputs.key
             async with self._store.building(inputs.key):
                 if found := self._store.find(inputs.key):
                     return found, 0.0
