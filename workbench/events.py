@@ -140,7 +140,7 @@ class FilesChanged(_Event, frozen=True, kw_only=True, tag="files-changed"):
 
 
 class CaseStale(_Event, frozen=True, kw_only=True, tag="case-stale"):
-    """What is known of a case no longer speaks of the task's files."""
+    """What is known of a case no longer speaks of the task's files; with `why` empty, it does again."""
 
     task: str
     case: str

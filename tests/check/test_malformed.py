@@ -153,7 +153,8 @@ def test_of_a_dockerfile_and_an_image_the_image_is_booted_and_nothing_is_built(
     done = check(task, "--json")
     assert done.returncode == 0
     events = [ev.decode(line) for line in done.stdout.splitlines()]
-    assert {event.image for event in events if isinstance(event, ev.TaskOpened)} == {"python:3.12-slim"}
+    boots = {(event.image, event.in_registry) for event in events if isinstance(event, ev.TaskOpened)}
+    assert boots == {("python:3.12-slim", True)}
     assert not [event for event in events if isinstance(event, ev.ImageEvent)]
 
 

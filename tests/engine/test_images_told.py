@@ -25,7 +25,7 @@ from tests.images.conftest import needs_buildah
 from tests.images.test_registry import Registry, registry
 from workbench import events as ev
 from workbench import wishes
-from workbench.engine.images import Images
+from workbench.engine.images import Images, is_in_registry
 from workbench.images.build_events import BuildFailed, BuildStarted, ImageReady, ImageStale, StepRecord
 from workbench.images.errors import ImageError
 from workbench.link import EngineLink
@@ -88,7 +88,7 @@ async def test_a_task_opened_paused_is_watched_for_what_goes_stale_and_built_on_
     assert not built(hasty, BuildStarted, since)
     await pause(hasty, greeting, watching=True)
     await hasty.until(lambda: verdict(view) == ("holds", 2, 2) and view.settled)
-    assert {told.why for told in built(hasty, BuildStarted, since)} == {"environment/greeting changed"}
+    assert [told.why for told in built(hasty, BuildStarted, since)] == ["environment/greeting changed"]
 
 
 async def test_a_build_that_was_cancelled_leaves_the_image_stale(hasty: Engine, greeting: Path) -> None:
@@ -191,7 +191,12 @@ async def test_an_environment_that_never_becomes_healthy_is_no_failed_build(
     assert view.images["environment"].failed is None
     assert outcome(view.cases["oracle"]).kind == "error"
     assert outcome(view.cases["oracle"]).reason.startswith("the environment never became healthy")
-    assert verdict(view)[0] == "broken"
+    assert verdict(view) == ("broken", 0, 2)
+    assert view.verdict is not None
+    assert view.verdict.reason.startswith("oracle must pass: the environment never became healthy")
+    nop = outcome(view.cases["nop"])
+    assert (nop.kind, nop.met) == ("void", None)
+    assert nop.reason.startswith("it was not graded: the environment never became healthy")
 
 
 async def test_an_image_without_a_shell_did_not_start_and_is_no_failed_build(
@@ -203,6 +208,12 @@ async def test_an_image_without_a_shell_did_not_start_and_is_no_failed_build(
     assert outcome(view.cases["oracle"]).kind == "error"
     assert outcome(view.cases["oracle"]).reason.startswith("the environment did not start: ")
     assert "has no /bin/sh" in outcome(view.cases["oracle"]).reason
+    assert verdict(view) == ("unproven", 0, 2)
+    assert view.verdict is not None
+    assert view.verdict.reason.startswith("oracle is error: the environment did not start: ")
+    nop = outcome(view.cases["nop"])
+    assert (nop.kind, nop.met) == ("void", None)
+    assert nop.reason.startswith("it was not graded: the environment did not start: ")
 
 
 async def test_an_entrypoint_that_ends_takes_its_machine_with_it_as_in_a_container(
@@ -216,6 +227,9 @@ async def test_an_entrypoint_that_ends_takes_its_machine_with_it_as_in_a_contain
     reason = outcome(view.cases["oracle"]).reason
     assert reason.startswith("the machine died: ")
     assert reason.endswith("its image's entrypoint, /bin/sh, ended with exit code 7: no licence")
+    assert verdict(view)[0] == "unproven"
+    assert view.verdict is not None
+    assert view.verdict.reason == f"oracle is killed: {reason}"
 
 
 async def test_an_entrypoint_runs_beside_the_commands_also_where_tests_are_verified_again(
@@ -297,6 +311,29 @@ async def test_registries_are_asked_when_it_is_wished_and_not_before(
     answer = view.registries[name]
     assert (answer.now, answer.used, answer.moved, answer.error) == (digest, "", False, "")
     assert (view.registries[pinned].used, view.registries[pinned].pinned) == (digest, True)
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("python:3.12-slim", True),
+        ("ghcr.io/team/image.tar", True),
+        ("", False),
+        ("./image.tar", False),
+        ("/images/image.tar", False),
+        ("kept/image", False),
+    ],
+)
+def test_what_lies_on_this_machine_is_no_name_in_a_registry(
+    greeting: Path, image: str, expected: bool
+) -> None:
+    (greeting / "kept").mkdir()
+    (greeting / "kept/image").touch()
+    if image:
+        (greeting / "task.toml").write_text(f'{CONFIG}docker_image = "{image}"\n')
+    task, _ = load(greeting)
+    assert task is not None
+    assert is_in_registry(task, task.image) is expected
 
 
 async def test_a_store_that_cannot_be_made_is_said(greeting: Path) -> None:

@@ -39,6 +39,7 @@ class CaseRuns:
         looked_at: The case whose runs go before those of others.
         trace: Whose scripts' commands are told apart.
         nothing_because: Why no case can run, where that is not for a case's own reason.
+        image_stale: Why the images that serve are not those that the files ask for; empty when they are.
     """
 
     def __init__(self, task: str, services: Services, trials_dir: Path) -> None:
@@ -47,6 +48,7 @@ class CaseRuns:
         self.looked_at = ""
         self.trace = services.settings.trace
         self.nothing_because = ""
+        self.image_stale = ""
         self._task = task
         self._services = services
         self._emit = services.emit
@@ -107,7 +109,22 @@ class CaseRuns:
                     trial_dir=newest.trial_dir,
                 )
             )
+            self._say_stale(name, self.image_stale)
         return recalled
+
+    def take_images(self, stale: str) -> None:
+        """Take in whether the images that serve are those that the files ask for.
+
+        What ran on others proves nothing of the files, whether or not a save starts runs; it counts again
+        when an edit is undone.
+        """
+        if stale == self.image_stale:
+            return
+        self.image_stale = stale
+        for name, known in self.known.items():
+            if not known.stale:
+                self._emit(ev.CaseStale(task=self._task, case=name, why=stale))
+        self.settle()
 
     async def expect(self) -> None:
         """Learn from the history how long runs are likely to take."""
@@ -238,13 +255,20 @@ class CaseRuns:
         if self._now is None:
             return
         cases: list[Case] = [known.case for known in self.known.values()]
-        verdict = decide(cases, {name: known.outcomes for name, known in self.known.items()})
-        if self.nothing_because and not any(known.outcomes for known in self.known.values()):
-            verdict = Verdict("unproven", self.nothing_because, verdict.cases, 0, verdict.total)
+        counted = {name: known.outcomes for name, known in self.known.items() if not self.image_stale}
+        verdict = decide(cases, counted)
+        stale = f"the image is stale: {self.image_stale}" if self.image_stale else ""
+        because = "; ".join(filter(None, (stale, self.nothing_because)))
+        if because and not any(counted.values()):
+            verdict = Verdict("unproven", because, verdict.cases, 0, verdict.total)
         decided = verdict.kind in ("broken", "cannot fail", "flaky")
         if verdict != self._verdict and (decided or not more_to_come):
             self._verdict = verdict
             self._emit(ev.VerdictReached(task=self._task, verdict=verdict))
+
+    def _say_stale(self, name: str, why: str) -> None:
+        if why:
+            self._emit(ev.CaseStale(task=self._task, case=name, why=why))
 
     def close(self) -> None:
         """Confirm nothing more."""
@@ -319,6 +343,8 @@ class CaseRuns:
     def _ended(self, what: Replay, outcome: Outcome, slower: tuple[Slower, ...] = ()) -> None:
         known, name = what.known, what.known.case.name
         self._emit(ev.RunEnded(task=self._task, case=name, run=what.run, outcome=outcome, slower=slower))
+        if outcome.kind != "cancelled":
+            self._say_stale(name, self.image_stale)
         if outcome.kind != "cancelled" and what.counts:
             known.failed = outcome.met is False
             if known.keys.verdict == what.keys.verdict:
@@ -355,7 +381,12 @@ class CaseRuns:
     def _confirm(self) -> None:
         """Replay as whole trials what was only re-verified."""
         for known in self.known.values():
-            if known.reverified and known.case.kind != "agent" and not self.running(known.case.name):
+            if (
+                known.reverified
+                and not self.image_stale
+                and known.case.kind != "agent"
+                and not self.running(known.case.name)
+            ):
                 self.queue(known, "confirming", confirming=True)
 
 

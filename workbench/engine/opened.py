@@ -8,7 +8,6 @@ import difflib
 import secrets
 import time
 from collections.abc import Coroutine, Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from workbench import events as ev
@@ -17,7 +16,7 @@ from workbench.cases.agents import agent_case, agent_problem
 from workbench.cases.case import AgentSpec, Case, Trace
 from workbench.engine.case_runs import CaseRuns
 from workbench.engine.images import is_in_registry
-from workbench.engine.reading import Reading, read, read_again
+from workbench.engine.reading import Reading, on_images, read, read_again, why_stale
 from workbench.engine.services import Services
 from workbench.engine.shells import Shells
 from workbench.images.errors import ImageError
@@ -101,6 +100,7 @@ class OpenedTask:
 
     async def replay(self, names: Iterable[str], why: str) -> None:
         """Queue whole trials of the cases named, of all when none is."""
+        await self._until_current()
         async with self._lock:
             if self._now is None:
                 self._notice("the task cannot be run; see its problems")
@@ -116,6 +116,7 @@ class OpenedTask:
 
     async def repeat(self, name: str, times: int) -> None:
         """Queue so many whole trials of one case; what runs of it goes on."""
+        await self._until_current()
         await self._until_bootable()
         async with self._lock:
             if self._now is None:
@@ -139,6 +140,15 @@ class OpenedTask:
         while self._is_building and self._now and not self._services.images.ready(self._now.loaded):
             await asyncio.wait({self._tasks["build"]})
 
+    async def _until_current(self) -> None:
+        """Build what no save builds: what runs on a stale image proves nothing."""
+        async with self._lock:
+            if not self.runs.image_stale or self.runs.watching:
+                return
+            if not self._is_building:
+                self._build()
+        await asyncio.wait({self._tasks["build"]})
+
     def cancel(self, run: str) -> None:
         """End one run, or with `run` empty all of this task's and a build."""
         if run:
@@ -151,6 +161,8 @@ class OpenedTask:
         """End the build that runs, if one does."""
         if building := self._tasks.get("build"):
             building.cancel()
+            if self._now is not None:
+                self._background("images", self._look_at_images(self._now))
 
     async def set_watching(self, watching: bool) -> None:
         """Pause or resume; what went stale meanwhile is replayed on resuming."""
@@ -179,7 +191,7 @@ class OpenedTask:
             await self._read()
             if self._now is None:
                 return
-            now = await self._on_images(self._now)
+            now = await on_images(self._now, self._services)
             cases = [known.case for known in self.runs.known.values()]
             keys = {case.name: now.keys_of(case) for case in cases}
             receipt = await self._services.records.describe(
@@ -274,8 +286,10 @@ class OpenedTask:
             return
         if not self.runs.watching:
             self._background("images", self._look_at_images(now))
-        elif now.snapshot is not before.snapshot or not self._is_building:
+        elif not self._is_building:
             self._build()
+        elif now.snapshot is not before.snapshot:
+            self._background("images", self._build_if_overtaken(now))
         why = self.runs.find_stale(before, now, paths, building=self._is_building)
         if paths or why:
             stale = tuple(name for name in self.runs.known if name in why)
@@ -306,18 +320,6 @@ class OpenedTask:
     def _is_building(self) -> bool:
         return "build" in self._tasks and not self._tasks["build"].done()
 
-    async def _on_images(self, now: Reading) -> Reading:
-        """The reading on the images that are built already; on none where the files ask for another."""
-        images, loaded = self._services.images, now.loaded
-        if self._services.provider.builds or not images.contexts(loaded):
-            return now
-        try:
-            stale = await images.stale(loaded)
-        except ImageError as error:
-            stale = str(error)
-        key, verifiers = self._services.image_key(loaded), images.verifier_keys(loaded)
-        return replace(now, image_key="" if stale else key, verifier_image_keys=verifiers)
-
     def _build(self) -> bool:
         """Bring the images up to date in the background; whether runs have to wait for that."""
         images, now = self._services.images, self._now
@@ -335,6 +337,7 @@ class OpenedTask:
             file = images.failing(now.loaded) or now.loaded.image
             line = getattr(error, "line", None)
             problem = Problem(file, "image-not-built", "warning", str(error), error.hint, line)
+        stale = await why_stale(now, self._services) if problem else ""
         async with self._lock:
             self._image_problems = (problem,) if problem else images.problems(now.loaded)
             self.runs.nothing_because = f"no image could be built: {problem}" if problem else ""
@@ -343,18 +346,33 @@ class OpenedTask:
                 self.runs.settle()
                 return
             why = self.runs.find_stale(now, self._now, ())
-            if self._replaying:
+            if self._replaying and not stale:
                 await self._begin()
-            elif why:
+            elif why or self._replaying:
                 await self.runs.go_stale(why)
+            self.runs.take_images(stale)
+
+    async def _build_if_overtaken(self, now: Reading) -> None:
+        """Build anew where saves changed what is being built; other saves leave the build alone."""
+        with contextlib.suppress(ImageError):
+            if not await self._services.images.overtaken(now.loaded):
+                return
+        async with self._lock:
+            self._build()
 
     async def _look_at_images(self, now: Reading) -> None:
         """Say whether images are stale, where no save builds them."""
+        images = self._services.images
         if self._is_building:
             await asyncio.wait({self._tasks["build"]})
-        if not self._services.provider.builds:
-            with contextlib.suppress(ImageError):
-                await self._services.images.look(now.loaded)
+        if self._services.provider.builds or not images.ready(now.loaded):
+            return
+        with contextlib.suppress(ImageError):
+            why = await images.look(now.loaded)
+            async with self._lock:
+                if not why:
+                    self._image_problems, self.runs.nothing_because = images.problems(now.loaded), ""
+                self.runs.take_images(why)
 
     async def ask_registries(self, *, fetch: bool) -> None:
         """Say what the names of the task's images stand for now in their registries.

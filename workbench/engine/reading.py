@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from workbench.cases.case import Case
 from workbench.cases.find import find_cases
 from workbench.engine.services import Services
+from workbench.images.errors import ImageError
 from workbench.proof.keys import StageKeys, made_as, stage_keys
 from workbench.task.ingredients import case_ingredients, image_ingredients
 from workbench.task.load import LoadedTask, load
+from workbench.task.marked import CONFIG
 from workbench.task.problem import Problem
 from workbench.task.snapshot import Snapshot
 
@@ -81,14 +83,33 @@ async def read_again(before: Reading, services: Services) -> Reading | None:
 
 async def read_after(before: Reading, case: Case, services: Services) -> Reading | None:
     """The task after a run of a case: as before, unless something changed that the case may depend on."""
-    holds = await asyncio.to_thread(before.snapshot.still_holds, before.loaded.path, case.script)
-    return before if holds else await read_again(before, services)
+    if await asyncio.to_thread(before.snapshot.still_holds, before.loaded.path, case.script):
+        return _reading(before.loaded, before.snapshot, before.cases, services)
+    return await read_again(before, services)
+
+
+async def on_images(now: Reading, services: Services) -> Reading:
+    """The reading on the images that are built already; on none where the files ask for another."""
+    images, loaded = services.images, now.loaded
+    if services.provider.builds or not images.contexts(loaded):
+        return now
+    stale = await why_stale(now, services)
+    key, verifiers = services.image_key(loaded), images.verifier_keys(loaded)
+    return replace(now, image_key="" if stale else key, verifier_image_keys=verifiers)
+
+
+async def why_stale(now: Reading, services: Services) -> str:
+    """Why the images that are built are not those that the files ask for; empty when they are."""
+    try:
+        return await services.images.stale(now.loaded)
+    except ImageError as error:
+        return str(error)
 
 
 def _shapes(path: str) -> bool:
     """Whether a file's content says which cases there are, or how the task runs."""
     directory, _, name = path.rpartition("/")
-    return name in ("task.toml", "case.toml", ".harborignore") or directory == "negatives"
+    return name in (CONFIG, "case.toml", ".harborignore") or directory == "negatives"
 
 
 def _reading(loaded: LoadedTask, snapshot: Snapshot, cases: tuple[Case, ...], services: Services) -> Reading:
