@@ -83,8 +83,9 @@ async def test_what_runs_while_no_image_can_be_built_proves_nothing(hasty: Engin
     assert started(hasty, since) == {"oracle": True}
 
 
-async def test_a_check_of_what_can_no_longer_be_built_runs_nothing_on_the_image_of_before(
-    hasty: Engine, greeting: Path
+@pytest.mark.parametrize("watch", [False, True])
+async def test_a_task_that_can_no_longer_be_built_is_not_opened_on_the_image_of_before(
+    hasty: Engine, greeting: Path, watch: bool
 ) -> None:
     view = await hasty.open(greeting)
     assert verdict(view) == ("holds", 2, 2)
@@ -93,10 +94,13 @@ async def test_a_check_of_what_can_no_longer_be_built_runs_nothing_on_the_image_
     rewrite(greeting / PLACE, "RUN echo setting up", "RUN exit 3")
     async with EngineLink(hasty.link.options) as link:
         again = Engine(link)
-        other = await again.open(greeting, watch=False)
+        other = await again.open(greeting, watch=watch)
         assert verdict(other) == ("unproven", 0, 2)
         assert reason(other).startswith("the image is stale: environment/Dockerfile changed; no image could")
         assert started(again, 0) == {}
+        if watch:
+            rewrite(greeting / PLACE, "RUN exit 3", "RUN echo setting up")
+            await again.until(lambda: verdict(other) == ("holds", 2, 2) and other.settled)
 
 
 async def test_a_cancelled_build_leaves_the_verdict_unproven(hasty: Engine, greeting: Path) -> None:

@@ -60,7 +60,10 @@ async def test_a_stale_image_is_told_in_the_title_with_the_file_that_made_it_so(
 
 @pytest.mark.parametrize(
     ("watching", "then"),
-    [(True, "the next save builds it"), (False, "it is built when watching goes on: p on the task")],
+    [
+        (True, "the next save builds it"),
+        (False, "it is built when you run cases, or watch again: p on the task"),
+    ],
 )
 async def test_a_stale_image_says_what_builds_it(watching: bool, then: str) -> None:
     stream = recalled().image(ImageStale(why="environment/app.py changed"))

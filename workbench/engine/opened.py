@@ -348,9 +348,11 @@ class OpenedTask:
             why = self.runs.find_stale(now, self._now, ())
             if self._replaying and not stale:
                 await self._begin()
-            elif why or self._replaying:
+            elif why and not self._replaying:
                 await self.runs.go_stale(why)
             self.runs.take_images(stale)
+            if self._replaying:
+                self.runs.settle()  # what was asked for waits for an image that can be built
 
     async def _build_if_overtaken(self, now: Reading) -> None:
         """Build anew where saves changed what is being built; other saves leave the build alone."""

@@ -234,7 +234,11 @@ def _why(image: ImageView, *, watching: bool) -> Content:
     if image.failed:
         return Content.assemble(("✗ ", words.BAD), one_line(failure_words(image)))
     if image.stale and not image.building:
-        then = "the next save builds it" if watching else "it is built when watching goes on: p on the task"
+        then = (
+            "the next save builds it"
+            if watching
+            else "it is built when you run cases, or watch again: p on the task"
+        )
         return Content.styled(f"! stale: {one_line(image.stale)}; {then}", words.WARN)
     if image.newest and image.newest.why:
         meanwhile = "; the image before serves meanwhile" if image.building and image.ready else ""
