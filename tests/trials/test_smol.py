@@ -18,6 +18,7 @@ from harbor.models.trial.paths import TrialPaths
 from smol import AsyncMachine, ExecOptions, MachineConfig
 from smol.types import ExecResult
 
+from tests.images.archives import docker_archive, file, layer
 from tests.machines.smol.conftest import host, session
 from tests.machines.smol.fake import FakeMachine, FakeSmolvm
 from workbench.images.errors import ImageError
@@ -165,6 +166,15 @@ async def test_the_image_is_the_one_given_for_the_environments_directory(tmp_pat
     beside = CONFIG.model_copy(update={"docker_image": "image.tar"})
     found = make(WorkbenchSmolEnvironment, tmp_path, beside).task_env_config.docker_image
     assert found == str(tmp_path / "task" / "image.tar")
+
+
+async def test_of_an_archives_image_only_the_entrypoint_runs(tmp_path: Path, host: FakeSmolvm) -> None:
+    archive = docker_archive(tmp_path / "a.tar", layer(file("a")), Entrypoint=["/entry"], Cmd=["serve"])
+    config = CONFIG.model_copy(update={"docker_image": str(archive)})
+    environment = make(WorkbenchSmolEnvironment, tmp_path, config)
+    await environment.start(False)
+    assert host.configs[0].command == ["/entry", "sh", "-c", "sleep infinity"]
+    await environment.stop(True)
 
 
 async def test_a_dockerfile_that_no_one_built_is_told(tmp_path: Path) -> None:

@@ -94,8 +94,10 @@ class SmolProvider:
         assert self._session is not None
         try:
             found = await asyncio.to_thread(boot_image, image)
-            async with bootable(found) as reference:
-                config = MachineConfig(image=reference, resources=_BUILDER)
+            async with bootable(found) as given:
+                config = MachineConfig(
+                    image=given.reference, command=list(given.command) or None, resources=_BUILDER
+                )
                 return _BuilderMachine(await self._session.create("builder", config))
         except MachineError as error:
             raise ImageError(f"the microVM to build in: {error}", error.hint) from None

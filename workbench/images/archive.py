@@ -32,6 +32,10 @@ MEMBERS_LIMIT = 20_000
 SAVE_HINT = "save it with `docker save`, `podman save` or `buildah push NAME docker-archive:FILE`"
 
 
+IDLE = ("sh", "-c", "sleep infinity")
+"""What Harbor's Docker environment puts in the place of an image's own command."""
+
+
 class ImageConfig(msgspec.Struct, frozen=True):
     """What an image says about the processes that run in it."""
 

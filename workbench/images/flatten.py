@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from workbench.images.archive import open_archive
+from workbench.images.archive import ImageConfig, open_archive
 from workbench.images.cache import Cache, Hold
 from workbench.images.digests import file_digest
 from workbench.images.errors import ImageError
@@ -34,8 +34,9 @@ def flat_tar_of(archive: Path) -> tuple[str, ...]:
 class FlatArchive:
     """An archive of one layer. One that the store made is not removed while this object lives."""
 
-    def __init__(self, path: Path, hold: Hold | None = None) -> None:
+    def __init__(self, path: Path, config: ImageConfig, hold: Hold | None = None) -> None:
         self.path = path
+        self.config = config
         self._hold = hold
 
 
@@ -48,22 +49,22 @@ async def flat_archive(archive: Path, cache: Path) -> FlatArchive:
     Raises:
         ImageError: it is no image archive, is damaged or hostile, or the disk is full.
     """
-    said, platform, layers = await asyncio.to_thread(_look, archive)
+    said, config, layers = await asyncio.to_thread(_look, archive)
     if layers == 1:
-        return FlatArchive(archive)
+        return FlatArchive(archive, config)
     name = (await asyncio.to_thread(file_digest, archive.resolve()))[:32]
 
     async def flatten(new: Path) -> None:
-        architecture = platform.partition("/")[2] or host_architecture()
+        architecture = config.platform.partition("/")[2] or host_architecture()
         await write_flat(partial(pour_from, flat_tar_of(archive)), new / ARCHIVE, said, architecture)
 
     hold = await Cache(cache / "archives").get(name, flatten)
-    return FlatArchive(hold.path / ARCHIVE, hold)
+    return FlatArchive(hold.path / ARCHIVE, config, hold)
 
 
-def _look(archive: Path) -> tuple[dict[str, object], str, int]:
+def _look(archive: Path) -> tuple[dict[str, object], ImageConfig, int]:
     with open_archive(archive) as image:
-        return image.said, image.platform, len(image.layers)
+        return image.said, image.config, len(image.layers)
 
 
 def print_flat(archive: Path, out: BinaryIO) -> None:

@@ -23,7 +23,7 @@ from pydantic import Field
 from smol import AsyncMachine, ExecOptions, MachineConfig, SmolError
 
 from workbench.machines.machine import MachineError, OnOutput, State, Stream
-from workbench.machines.smol.image import boot_image, bootable
+from workbench.machines.smol.image import Bootable, boot_image, bootable
 from workbench.machines.smol.machine import SmolMachine, SmolState
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.session import SmolSession
@@ -129,9 +129,9 @@ class WorkbenchSmolEnvironment(SmolEnvironment):
         else:
             image = await in_thread(boot_image, self.task_env_config.docker_image or "")
             self.notes = list(image.notes)
-            async with bootable(image) as reference:
-                config = self._machine_config(reference)
-                if reference.endswith(PACK):
+            async with bootable(image) as found:
+                config = self._machine_config(found)
+                if found.reference.endswith(PACK):
                     self._ours = await session.create(name, config)
                 else:
                     key = await session.image_state(image.identity, config)
@@ -140,10 +140,11 @@ class WorkbenchSmolEnvironment(SmolEnvironment):
             self.logger.warning(note)
         return AsyncMachine(self._ours.vm.handle)
 
-    def _machine_config(self, image: str) -> MachineConfig:
-        """As Harbor makes its golden machine."""
+    def _machine_config(self, image: Bootable) -> MachineConfig:
+        """As Harbor makes its golden machine, but for what an archive's image runs by itself."""
         return MachineConfig(
-            image=image,
+            image=image.reference,
+            command=list(image.command) or None,
             resources=self._resource_spec(),
             ready_timeout_seconds=self._ready_timeout_sec,
             env=self._startup_env() or None,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.images.archives import docker_archive, file, layer
-from workbench.images.archive import open_archive
+from workbench.images.archive import IDLE, open_archive
 from workbench.images.errors import ImageError
-from workbench.machines.smol.image import boot_image, bootable
+from workbench.machines.smol.image import Bootable, boot_image, bootable
 
 
 def test_a_name_in_a_registry_is_passed_on() -> None:
@@ -32,15 +32,33 @@ def test_an_archive_is_named_by_its_bytes(tmp_path: Path, monkeypatch: pytest.Mo
 async def test_an_archive_of_several_layers_is_booted_as_one_layer(tmp_path: Path) -> None:
     path = docker_archive(tmp_path / "a.tar", layer(file("a")), layer(file("b")))
     image = boot_image(str(path))
-    async with bootable(image, tmp_path / "cache") as reference:
-        assert reference != str(path)
-        with open_archive(Path(reference)) as archive:
+    async with bootable(image, tmp_path / "cache") as found:
+        assert found.reference != str(path)
+        with open_archive(Path(found.reference)) as archive:
             assert len(archive.layers) == 1
     one = docker_archive(tmp_path / "one.tar", layer(file("a")))
-    async with bootable(boot_image(str(one)), tmp_path / "cache") as reference:
-        assert reference == str(one)
-    async with bootable(boot_image("python:3.12-slim")) as reference:
-        assert reference == "python:3.12-slim"
+    async with bootable(boot_image(str(one)), tmp_path / "cache") as found:
+        assert found == Bootable(str(one))
+    async with bootable(boot_image("python:3.12-slim")) as found:
+        assert found == Bootable("python:3.12-slim")
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize(
+    ("said", "command"),
+    [
+        ({"Cmd": ["serve"]}, IDLE),
+        ({"Entrypoint": ["/entry", "one"]}, ("/entry", "one", *IDLE)),
+        ({"Entrypoint": ["/entry"], "Cmd": ["serve"]}, ("/entry", *IDLE)),
+        ({}, ()),
+    ],
+)
+async def test_an_archives_entrypoint_runs_and_its_command_does_not(
+    tmp_path: Path, layers: int, said: dict[str, object], command: tuple[str, ...]
+) -> None:
+    archive = docker_archive(tmp_path / "a.tar", *(layer(file(str(i))) for i in range(layers)), **said)
+    async with bootable(boot_image(str(archive)), tmp_path / "cache") as found:
+        assert found.command == command
 
 
 def test_a_packed_machine_says_what_it_keeps(tmp_path: Path) -> None:

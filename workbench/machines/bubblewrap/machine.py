@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from workbench.images.archive import IDLE
 from workbench.machines.bubblewrap import keyring, merge, transfer
 from workbench.machines.bubblewrap.accounts import ROOT, Account, UnknownUserError, find_account
 from workbench.machines.bubblewrap.base import PATH
@@ -37,8 +38,6 @@ _TERM = "xterm-256color"
 _KILLED = 128 + signal.SIGKILL
 _DYING = 0.05
 """Seconds between the end of a machine's last command and its own."""
-_IDLE = ("sh", "-c", "sleep infinity")
-"""What Harbor's Docker environment puts in the place of an image's own command."""
 _PYTHON_ENV = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
@@ -233,7 +232,7 @@ class BubblewrapMachine:
         In a branch it starts again, as in a container that was stopped. When it ends, the machine does.
         """
         if words := self.spec.base.entrypoint:
-            command = f"exec {shlex.join((*words, *_IDLE))}"
+            command = f"exec {shlex.join((*words, *IDLE))}"
             self._entrypoint = asyncio.create_task(
                 self._run_entrypoint(command), name=f"{self.name} entrypoint"
             )

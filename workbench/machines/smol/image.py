@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from workbench import places
+from workbench.images.archive import IDLE
 from workbench.images.digests import file_digest
 from workbench.images.errors import ImageError
 from workbench.images.flatten import flat_archive
@@ -57,9 +58,18 @@ def boot_image(reference: str) -> BootImage:
     return BootImage(str(path), digest, is_archive=True)
 
 
+class Bootable(msgspec.Struct, frozen=True):
+    """What smolmachines is given for an image."""
+
+    reference: str
+    """As that of the image; of an archive, one of a single layer."""
+    command: tuple[str, ...] = ()
+    """What runs beside all commands. Empty for what the image says, which only of an archive is known."""
+
+
 @asynccontextmanager
-async def bootable(image: BootImage, cache: Path | None = None) -> AsyncIterator[str]:
-    """What to give smolmachines for it while the block runs: of an archive, one of a single layer.
+async def bootable(image: BootImage, cache: Path | None = None) -> AsyncIterator[Bootable]:
+    """What to give smolmachines for it while the block runs.
 
     Args:
         cache: The image store's directory; the user's when None.
@@ -68,10 +78,12 @@ async def bootable(image: BootImage, cache: Path | None = None) -> AsyncIterator
         ImageError: it is no image archive, is damaged or hostile, or the disk is full.
     """
     if not image.is_archive:
-        yield image.reference
+        yield Bootable(image.reference)
         return
     flat = await flat_archive(Path(image.reference), cache or places.cache_dir() / "images")
-    yield str(flat.path)
+    # As in Harbor's Docker environment: the entrypoint runs, the image's own command does not.
+    runs = flat.config.entrypoint or flat.config.cmd
+    yield Bootable(str(flat.path), (*flat.config.entrypoint, *IDLE) if runs else ())
     del flat
 
 
