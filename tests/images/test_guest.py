@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -125,3 +126,40 @@ async def test_a_machine_that_does_not_start_is_tried_again(guest: Workshop, tmp
     with pytest.raises(BuildError, match="no room"):
         await again.keeper.ensure()
     assert (await again.keeper.ensure()).archive.exists()
+
+
+async def test_a_machine_that_was_used_before_has_its_layers_and_nothing_of_a_build_that_was_cut_short(
+    guest: Workshop, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    guest.dockerfile("RUN touch /one\nRUN touch /two\n")
+    await guest.keeper.ensure()
+    guest.said(StepDone)
+    storage = ("--root", f"{home}/root", "--runroot", f"{home}/run", "--storage-driver", "overlay")
+    left = ("buildah", *storage)
+    subprocess.run([*left, "from", "scratch"], check=True, stdout=subprocess.DEVNULL)
+    (home / "contexts" / "left").mkdir()
+
+    later = Workshop(guest.context, guest.store, GuestBuildah(Machines().start, "builder:1", str(home)))
+    later.dockerfile("RUN touch /one\nRUN touch /three\n")
+    await later.keeper.ensure()
+    assert [event.cached for event in later.said(StepDone)][-2:] == [True, False]
+    assert not (home / "contexts" / "left").exists()
+    assert subprocess.run([*left, "containers", "-q"], check=True, capture_output=True).stdout == b""
+
+
+async def test_layers_that_leave_no_room_are_given_up(
+    guest: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guest.dockerfile("RUN touch /one\nRUN touch /two\n")
+    await guest.keeper.ensure()
+    df = tmp_path / "bin" / "df"
+    df.parent.mkdir()
+    df.write_text("#!/bin/sh\nprintf 'Use%%\\n 95%%\\n'\n")
+    df.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{df.parent}:{os.environ['PATH']}")
+    again = GuestBuildah(Machines().start, "builder:1", f"{tmp_path}/home")
+    later = Workshop(guest.context, guest.store, again)
+    later.dockerfile("RUN touch /one\nRUN touch /three\n")
+    assert read(await later.keeper.ensure(), "three") == ""
+    assert not any(event.cached for event in later.said(StepDone)[1:])

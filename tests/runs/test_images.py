@@ -14,6 +14,8 @@ import pytest
 from workbench import places
 from workbench.images.inputs import Inputs
 from workbench.images.store import BuildRecord, BuiltImage, ImageStore
+from workbench.machines.smol import sdk
+from workbench.machines.smol.purge import kept_name
 
 SIZE = 300_000
 
@@ -106,3 +108,18 @@ def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...], sai
     done = images(*words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_pruning_all_removes_what_microvms_that_built_have_kept(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    for name in (kept_name("1"), "another"):
+        subprocess.run([sdk.CLI, "machine", "create", "--name", name], check=True, capture_output=True)
+    assert images("--prune").stdout == "0 images, 0 bytes, were removed\n"
+    would, _ = images("--prune", "--keep", "0", "--dry-run").stdout.splitlines()
+    assert would == "would remove a microVM to build in, with the layers it keeps"
+    assert {machine.name for machine in sdk.machines()} == {kept_name("1"), "another"}
+    did, _ = images("--prune", "--keep", "0").stdout.splitlines()
+    assert did == "removed a microVM to build in, with the layers it keeps"
+    assert [machine.name for machine in sdk.machines()] == ["another"]

@@ -24,7 +24,8 @@ from workbench.task.load import LoadedTask
 from workbench.trials.smol import use_session
 
 _ENVIRONMENT = "workbench.trials.smol:WorkbenchSmolEnvironment"
-_BUILDER = ResourceSpec(cpus=2, memory_mb=2048, network=True)
+_BUILDER = ResourceSpec(cpus=max(1, (os.cpu_count() or 1) // 2), memory_mb=2048, network=True)
+"""Builds go on behind the runs, so that they leave these half of the host's cores."""
 
 
 class _BuilderMachine:
@@ -98,7 +99,7 @@ class SmolProvider:
                 config = MachineConfig(
                     image=given.reference, command=list(given.command) or None, resources=_BUILDER
                 )
-                return _BuilderMachine(await self._session.create("builder", config))
+                return _BuilderMachine(await self._session.kept("builder", found.identity, config))
         except MachineError as error:
             raise ImageError(f"the microVM to build in: {error}", error.hint) from None
 

@@ -18,6 +18,8 @@ from workbench.images.progress import StepReader
 
 HOME = "/workspace/buildah"
 """On the microVM's own disk: its root is an overlay, on which no other overlay can stand."""
+_FULL = 80
+"""Percent of the disk from which a machine that starts gives up the layers of before."""
 
 
 class Ended(Protocol):
@@ -52,7 +54,8 @@ class Guest(Protocol):
 class GuestBuildah:
     """Builds with buildah in a machine; see `Builder` for what the methods promise.
 
-    The machine is started by the first build and kept, so that the next one finds its layers.
+    The machine is started by the first build and kept, so that the next one finds its layers. So do those of
+    later engines, where `start` gives a machine with the disk that an earlier one left.
     """
 
     name = "buildah in a microVM"
@@ -62,6 +65,7 @@ class GuestBuildah:
         """
         Args:
             start: Starts a machine of an image that has buildah, GNU tar and a shell, with the network.
+                It may have been used before, and have ended in the middle of a build.
             image: Names the image; stands for buildah's version in keys, which must not cost a boot.
             home: The machine's directory for layers and contexts, on a disk of its own.
         """
@@ -85,7 +89,8 @@ class GuestBuildah:
         failure = reader.end(failed=code != 0)
         if failure is not None:
             raise BuildError.of(failure)
-        image = (await self._run(f"cat {iid}")).strip()
+        # Layers that were written are not lost when the machine is killed.
+        image = (await self._run(f"sync && cat {iid}")).strip()
         inspected = await self._run(shlex.join([*self._buildah, "inspect", "--type", "image", image]))
         return built_layers(image, inspected, reader.steps, warnings)
 
@@ -120,8 +125,18 @@ class GuestBuildah:
 
     async def _machine(self) -> Guest:
         if self._guest is None or (self._guest.done() and not _serves(self._guest)):
-            self._guest = asyncio.create_task(_started(self._start))
+            self._guest = asyncio.create_task(self._started())
         return await asyncio.shield(self._guest)
+
+    async def _started(self) -> Guest:
+        guest = await self._start()
+        containers = shlex.join([*self._buildah, "rm", "--all"])
+        left = " ".join(f"{self._home}/{name}" for name in ("contexts", "tmp"))
+        used = f"$(df --output=pcent {self._home} | tail -n 1 | tr -dc 0-9)"
+        # Layers that leave no room for others are given up.
+        room = f"if test {used} -gt {_FULL}; then rm -rf {self._home}; fi"
+        await guest.exec(f"rm -rf {left}; {containers}; {room}", timeout=120)
+        return guest
 
     async def _follow(self, command: str, take: Callable[[bytes], Awaitable[None]]) -> int:
         async def on_output(piece: bytes, stream: str) -> None:
@@ -141,10 +156,6 @@ class GuestBuildah:
 
 def _serves(started: asyncio.Task[Guest]) -> bool:
     return not started.cancelled() and started.exception() is None and started.result().alive
-
-
-async def _started(start: Callable[[], Awaitable[Guest]]) -> Guest:
-    return await start()
 
 
 class _Base64:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,11 +18,13 @@ from rich.table import Table
 
 from workbench.console import plain
 from workbench.images.dockerfile import is_pinned
+from workbench.images.errors import ImageError
 from workbench.images.store import BUDGET, ImageStore, StoredImage
 from workbench.machines.bubblewrap.session import BubblewrapSession
 from workbench.machines.machine import MachineError
 
 _KINDS = {"archive": "archive", "rootfs": "file system"}
+_PURGE = ("-P", "-m", "workbench.machines.smol.purge")
 _NAME = 12
 """Characters of a name that are enough to tell it from others."""
 
@@ -53,7 +57,7 @@ def prune_images(out: Console, directory: Path, keep: int | None, *, dry_run: bo
     """Remove the least recently used images that nothing uses, until the rest takes `keep` bytes.
 
     Args:
-        keep: Bytes; the store's budget when None.
+        keep: Bytes; the store's budget when None. With 0, the layers of builds in microVMs go too.
     """
     gone: list[StoredImage] = []
     if directory.is_dir():
@@ -61,14 +65,24 @@ def prune_images(out: Console, directory: Path, keep: int | None, *, dry_run: bo
             store = ImageStore(directory, prefix=prefix)
             store.sweep()
             gone = store.prune(BUDGET if keep is None else keep, dry_run=dry_run)
+    removed = "would remove" if dry_run else "removed"
     for image in gone:
         name, kind, _, size, *_ = _row(image)
         origin = f", built from {plain(', '.join(image.contexts))}" if image.contexts else ""
-        out.print(
-            f"{'would remove' if dry_run else 'removed'} {name}: {kind}, {size}{origin}", soft_wrap=True
-        )
+        out.print(f"{removed} {name}: {kind}, {size}{origin}", soft_wrap=True)
+    for _ in _forget_layers(dry_run=dry_run) if keep == 0 else ():
+        out.print(f"{removed} a microVM to build in, with the layers it keeps")
     freed = decimal(sum(image.size for image in gone))
     out.print(f"{len(gone)} images, {freed}, {'would be' if dry_run else 'were'} removed")
+
+
+def _forget_layers(*, dry_run: bool) -> list[str]:
+    """Remove the microVMs that keep layers; by a process of its own, since smolmachines is slow to load."""
+    words = ("--kept", "--dry-run") if dry_run else ("--kept",)
+    done = subprocess.run([sys.executable, *_PURGE, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ImageError(f"the layers of microVMs: {(done.stderr.splitlines() or ['not removed'])[-1]}")
+    return done.stdout.split()
 
 
 def _kept(directory: Path) -> list[StoredImage]:

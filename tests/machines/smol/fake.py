@@ -39,6 +39,8 @@ class FakeSmolvm:
     creating: threading.Event = field(default_factory=threading.Event)
     """Set when a create has begun."""
     create_may_end: threading.Event = field(default_factory=threading.Event)
+    broken: bool = False
+    """Whether stopped machines cannot be started."""
     branching: int = 0
     most_branching: int = 0
 
@@ -61,6 +63,13 @@ class FakeSmolvm:
             machine.delete()
             raise SmolError("SMOLVM_ERROR", "boot process exited (signal 9) before the agent was ready")
         return machine
+
+    def connect(self, name: str, conn: ConnectOptions | None = None) -> FakeMachine:
+        self._call("connect", name, conn)
+        if self.broken:
+            raise SmolError("STORAGE_ERROR", "the disk cannot be read")
+        self.records[name].start()
+        return self.records[name]
 
     def list(self, conn: ConnectOptions | None = None, labels: object = None) -> list[SimpleNamespace]:
         self._call("list", "", conn)
@@ -103,14 +112,22 @@ class FakeMachine:
         self.host, self.name, self.parent = host, name, parent
         self.branchable, self.labels, self.frozen = branchable, labels, False
         self.image: str | None = parent.image if parent else None
-        self.process = subprocess.Popen(["bash", "-c", "exec -a _boot-vm sleep 600"], start_new_session=True)
-        while "_boot-vm" not in psutil.Process(self.process.pid).cmdline():
-            time.sleep(0.001)
         directory = host.directory(name)
         directory.mkdir(parents=True)
         (directory / "name").write_text(name)
-        (directory / "agent.pid").write_text(f"{self.process.pid} 1\n")
+        self.start()
         host.records[name] = self
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(["bash", "-c", "exec -a _boot-vm sleep 600"], start_new_session=True)
+        while "_boot-vm" not in psutil.Process(self.process.pid).cmdline():
+            time.sleep(0.001)
+        (self.host.directory(self.name) / "agent.pid").write_text(f"{self.process.pid} 1\n")
+
+    def stop(self, timeout_secs: float | None = None) -> None:
+        self.host.calls.append(f"stop {self.name}")
+        self.process.kill()
+        self.process.wait()
 
     @property
     def runs(self) -> bool:

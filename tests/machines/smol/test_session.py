@@ -81,6 +81,55 @@ async def test_smolvms_links_to_archives_go_with_the_last_machine(
     assert [link.exists() for link in links] == [False, False]
 
 
+async def test_a_kept_machine_is_stopped_with_its_session_and_started_by_the_next(host: FakeSmolvm) -> None:
+    first, second = SmolSession(), SmolSession()
+    machine = await first.kept("builder", "i", IMAGE)
+    name = machine.vm.name
+    assert host.configs[0].persistent is True
+    assert first.names() == [name]
+    beside = await second.kept("builder", "i", IMAGE)
+    assert beside.vm.name == f"workbench-{second.id}-1"
+    await first.close()
+    assert not machine.alive
+    assert sweep() == ()
+    assert f"stop {name}" in host.calls
+    await second.close()
+    assert list(host.records) == [name]
+
+    third = SmolSession()
+    again = await third.kept("builder", "i", IMAGE)
+    assert (again.vm.name, again.alive, len(host.configs)) == (name, True, 2)
+    assert host.calls.count(f"connect {name}") == 1
+    host.records[name].stop()
+    assert (await third.kept("builder", "i", IMAGE)).alive
+    await third.close()
+    assert not host.records[name].runs
+    assert set(host.targets) == {"local"}
+
+
+async def test_a_machine_kept_of_another_image_goes_unless_a_session_has_it(host: FakeSmolvm) -> None:
+    first, second = SmolSession(), SmolSession()
+    old = await first.kept("builder", "old", IMAGE)
+    new = await second.kept("builder", "new", IMAGE)
+    assert old.alive
+    await first.close()
+    await second.close()
+    third = SmolSession()
+    await third.kept("builder", "new", IMAGE)
+    assert list(host.records) == [new.vm.name]
+    await third.close()
+
+
+async def test_a_kept_machine_that_does_not_start_any_more_is_made_anew(host: FakeSmolvm) -> None:
+    first, second = SmolSession(), SmolSession()
+    before = (await first.kept("builder", "i", IMAGE)).vm.name
+    await first.close()
+    host.broken = True
+    machine = await second.kept("builder", "i", IMAGE)
+    assert (machine.vm.name, machine.alive, len(host.configs)) == (before, True, 2)
+    await second.close()
+
+
 async def test_an_image_without_a_shell_is_told_so_and_leaves_no_machine(
     host: FakeSmolvm, session: SmolSession
 ) -> None:

@@ -1,6 +1,7 @@
 """Removing machines for good: at the end of a session, and what a crash left.
 
-Run as `python -m workbench.machines.smol.purge` it removes what dead sessions left.
+Run as `python -m workbench.machines.smol.purge` it removes what dead sessions left. With `--kept` it removes
+the machines that are kept when sessions end, and prints their keys; with `--dry-run` it only prints them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import fcntl
 import os
 import re
 import shutil
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,12 +26,18 @@ APP = "harbor-workbench"
 PREFIX = "workbench"
 _NAME = re.compile(rf"{PREFIX}-([0-9a-f]{{8}})-\d+")
 _LOCK_OF = re.compile(rf"\.({_NAME.pattern})\.fork-operation\.lock")
+_KEPT = f"{PREFIX}-kept-"
 _POLL = 0.05
 
 
 def machine_name(session: str, number: int) -> str:
     """The name that smolvm knows a session's machine by. A name is never used twice."""
     return f"{PREFIX}-{session}-{number}"
+
+
+def kept_name(key: str) -> str:
+    """The name that smolvm knows a machine by that is kept when sessions end."""
+    return _KEPT + key
 
 
 def session_of(name: str) -> str | None:
@@ -105,6 +113,23 @@ def purge(session: str, deadline: float = 60.0) -> bool:
     return True
 
 
+def forget_kept(but: str = "", *, dry_run: bool = False) -> tuple[str, ...]:
+    """Remove kept machines that no session has now; returns their keys. Blocks.
+
+    Args:
+        but: The key of one that stays.
+        dry_run: Only say which would go.
+    """
+    gone = []
+    for key in sorted({name.removeprefix(_KEPT) for name in _names() if name.startswith(_KEPT)} - {but}):
+        with contextlib.suppress(BlockingIOError):
+            lock = SessionLock(_KEPT + key)
+            if removed := dry_run or _deleted(_KEPT + key):
+                gone.append(key)
+            lock.release(remove=removed)
+    return tuple(gone)
+
+
 def remove_traces(name: str) -> None:
     """Remove what deleting a machine leaves: the lock of its branching, and a directory without a record."""
     directory = sdk.data_directories()
@@ -172,5 +197,13 @@ def _locks() -> Path:
     return directory
 
 
+def main(arguments: Sequence[str]) -> None:
+    """The program."""
+    if "--kept" in arguments:
+        print(*forget_kept(dry_run="--dry-run" in arguments), sep="\n")
+    else:
+        sweep()
+
+
 if __name__ == "__main__":
-    sweep()
+    main(sys.argv[1:])

@@ -52,6 +52,11 @@ def create(config: MachineConfig) -> Machine:
     return Machine.create(config, LOCAL)
 
 
+def start(name: str) -> Machine:
+    """Start a machine that was stopped, with its disk as it was, and wait for it. Blocks."""
+    return Machine.connect(name, LOCAL)
+
+
 def delete(name: str) -> None:
     """Delete a machine of this name, if there is one, without booting it. Blocks."""
     Machine.delete_by_name(name, LOCAL)

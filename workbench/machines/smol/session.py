@@ -18,7 +18,7 @@ from workbench.images.digests import file_digest
 from workbench.machines.machine import MachineError
 from workbench.machines.smol import vmm
 from workbench.machines.smol.machine import SmolMachine, SmolState
-from workbench.machines.smol.purge import SessionLock, forget_archives, purge, sweep
+from workbench.machines.smol.purge import SessionLock, forget_archives, forget_kept, kept_name, purge, sweep
 from workbench.machines.smol.sdk import in_thread
 from workbench.machines.smol.vm import Fleet
 from workbench.machines.states import Budget, StateTree
@@ -43,6 +43,7 @@ class SmolSession:
         self._fleet = Fleet(self.id)
         self._images: dict[str, asyncio.Task[None]] = {}
         self._archives: set[str] = set()
+        self._kept: dict[str, SessionLock] = {}
         # A frozen VMM does not notice that its creator died, so a shell waits for that: when the pipe closes,
         # it becomes the sweep.
         self._guard = subprocess.Popen(
@@ -64,6 +65,28 @@ class SmolSession:
             MachineError: it did not start.
         """
         return SmolMachine(name, await self._fleet.boot(config))
+
+    async def kept(self, name: str, identity: str, config: MachineConfig) -> SmolMachine:
+        """A machine that is stopped when the session ends, and goes on from its disk in the next that asks.
+
+        Where another session has it now, one that ends with this session.
+
+        Args:
+            name: Unique in the engine.
+            identity: Names the content of its image. Machines kept of others are removed.
+            config: As for `create`.
+
+        Raises:
+            MachineError: it did not start.
+        """
+        key = _key(identity, config)
+        if key not in self._kept:
+            await in_thread(forget_kept, key)
+            try:
+                self._kept[key] = await in_thread(SessionLock, kept_name(key))
+            except BlockingIOError:
+                return await self.create(name, config)
+        return SmolMachine(name, await self._fleet.start(kept_name(key), config))
 
     async def image_state(self, identity: str, config: MachineConfig) -> str:
         """The key of the state that an image's machines start from, made if there is none.
@@ -109,7 +132,7 @@ class SmolSession:
         return sweep()
 
     async def close(self, deadline: float = 10.0) -> None:
-        """Delete every machine and state. Idempotent.
+        """Delete every machine and state, and stop those that are kept. Idempotent.
 
         Args:
             deadline: Seconds; what is left then goes when this process ends.
@@ -119,7 +142,11 @@ class SmolSession:
         self._fleet.closed = True
         for making in self._images.values():
             making.cancel()
+        stopping = asyncio.gather(*(vm.stop(deadline) for vm in tuple(self._fleet.vms) if vm.keeps))
         empty = await in_thread(purge, self.id, deadline)
+        await stopping
+        for lock in self._kept.values():
+            lock.release(remove=True)
         if empty:
             with contextlib.suppress(TimeoutError):
                 # A machine that was being made fails when its VMM is killed, or comes after all.

@@ -52,21 +52,47 @@ class Fleet:
         """
         return await self.owned(self._boot(config))
 
-    async def _boot(self, config: MachineConfig) -> Vm:
-        branchable = not (config.image or "").endswith(PACK)
-        name = self.next_name()
+    async def start(self, name: str, config: MachineConfig) -> Vm:
+        """Start a machine that was stopped, with its disk as it was; make it where there is none.
+
+        Args:
+            config: What it is made of; otherwise as for `boot`.
+
+        Raises:
+            MachineError: it did not start.
+        """
+        return await self.owned(self._start(name, config))
+
+    async def _start(self, name: str, config: MachineConfig) -> Vm:
+        known = {machine.name for machine in await in_thread(sdk.machines)}
+        if name in known:
+            try:
+                handle = await in_thread(sdk.start, name)
+                process = await in_thread(vmm.find, name)
+                return Vm(name, handle, self, None, process, branchable=False, keeps=True)
+            except SmolError:
+                with contextlib.suppress(SmolError):
+                    await in_thread(sdk.delete, name)
+                await in_thread(remove_traces, name)
+        return await self._boot(config, name)
+
+    async def _boot(self, config: MachineConfig, kept: str = "") -> Vm:
+        branchable = not ((config.image or "").endswith(PACK) or kept)
+        name = kept or self.next_name()
         config = dataclasses.replace(
             config,
             name=name,
             labels={"app": APP, "session": self.session},
             branchable=branchable,
+            persistent=bool(kept),
         )
         try:
             handle = await in_thread(sdk.create, config)
         except SmolError as error:
             await in_thread(remove_traces, name)
             raise MachineError(f"the microVM did not start: {error}", "see `workbench doctor`") from None
-        return Vm(name, handle, self, None, await in_thread(vmm.find, name), branchable=branchable)
+        process = await in_thread(vmm.find, name)
+        return Vm(name, handle, self, None, process, branchable=branchable, keeps=bool(kept))
 
     async def owned(self, making: Coroutine[Any, Any, Vm]) -> Vm:
         """What `making` makes. It is never cancelled; what no one waits for any more is deleted."""
@@ -104,6 +130,7 @@ class Vm:
         process: psutil.Process | None,
         *,
         branchable: bool,
+        keeps: bool = False,
     ) -> None:
         self.name = name
         """As smolvm knows it."""
@@ -112,6 +139,8 @@ class Vm:
         self.process = process
         """Its VMM."""
         self.branchable = branchable
+        self.keeps = keeps
+        """Whether its disk is kept when the session ends."""
         self.branches: set[Vm] = set()
         """Those that were branched from it and still exist."""
         self.frozen = False
@@ -210,6 +239,21 @@ class Vm:
         self._end_commands()
         if not self.branches:
             await self.delete()
+
+    async def stop(self, timeout: float) -> None:
+        """End it and keep its disk, for `Fleet.start`.
+
+        Args:
+            timeout: Seconds until it is killed; its disk then is as after a power cut.
+        """
+        async with self._changing:
+            self._end_commands()
+            with contextlib.suppress(SmolError, TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await in_thread(self.handle.stop, timeout_secs=timeout)
+            vmm.kill(self.process)
+            self.ended = self.deleted = True
+            self._fleet.vms.discard(self)
 
     async def delete(self) -> None:
         """End and remove it. Idempotent.
