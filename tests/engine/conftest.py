@@ -22,8 +22,9 @@ PATIENCE = 60
 class Engine:
     """An engine under test, and all that it has said."""
 
-    def __init__(self, link: EngineLink) -> None:
+    def __init__(self, link: EngineLink, patience: float = PATIENCE) -> None:
         self.link = link
+        self._patience = patience
         self.session = Session()
         self.events: list[ev.Event] = []
         self._news = asyncio.Condition()
@@ -42,14 +43,14 @@ class Engine:
         """Wait until what the engine said makes `condition` true."""
         async with self._news:
             try:
-                await asyncio.wait_for(self._news.wait_for(lambda: bool(condition())), PATIENCE)
+                await asyncio.wait_for(self._news.wait_for(lambda: bool(condition())), self._patience)
             except TimeoutError:
                 said = "\n".join(str(event)[:300] for event in self.events[-30:])
                 pytest.fail(f"the engine never said so; its last words:\n{said}")
 
     async def ended(self) -> None:
         """Wait until the engine has ended."""
-        await asyncio.wait_for(self._reading, PATIENCE)
+        await asyncio.wait_for(self._reading, self._patience)
 
     async def open(self, task: Path, *, watch: bool = True, replay: bool = True) -> TaskView:
         """Open a task, and wait until nothing of it runs or waits."""
