@@ -97,7 +97,10 @@ def _stats(out: Console, state: Path, task_dir: Path | None, as_json: bool) -> N
 @click.option("--dry-run", is_flag=True, help="With --prune: say what would go, and leave it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def images(prune: bool, keep: float | None, dry_run: bool, as_json: bool) -> None:
-    """List the images that were built or unpacked and are kept, or prune them."""
+    """List the images that were built or unpacked and are kept, or prune them.
+
+    With --prune --keep 0 go also the layers that builds in microVMs have kept.
+    """
     from workbench import places
     from workbench.console import console
     from workbench.images.errors import ImageError
