@@ -39,8 +39,8 @@ class FakeSmolvm:
     creating: threading.Event = field(default_factory=threading.Event)
     """Set when a create has begun."""
     create_may_end: threading.Event = field(default_factory=threading.Event)
-    broken: bool = False
-    """Whether stopped machines cannot be started."""
+    failing: int = 0
+    """How many starts of stopped machines fail from now on."""
     branching: int = 0
     most_branching: int = 0
 
@@ -66,7 +66,8 @@ class FakeSmolvm:
 
     def connect(self, name: str, conn: ConnectOptions | None = None) -> FakeMachine:
         self._call("connect", name, conn)
-        if self.broken:
+        if self.failing:
+            self.failing -= 1
             raise SmolError("STORAGE_ERROR", "the disk cannot be read")
         self.records[name].start()
         return self.records[name]

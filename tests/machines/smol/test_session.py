@@ -120,14 +120,13 @@ async def test_a_machine_kept_of_another_image_goes_unless_a_session_has_it(host
     await third.close()
 
 
-async def test_a_kept_machine_that_does_not_start_any_more_is_made_anew(host: FakeSmolvm) -> None:
-    first, second = SmolSession(), SmolSession()
-    before = (await first.kept("builder", "i", IMAGE)).vm.name
-    await first.close()
-    host.broken = True
-    machine = await second.kept("builder", "i", IMAGE)
-    assert (machine.vm.name, machine.alive, len(host.configs)) == (before, True, 2)
-    await second.close()
+async def test_a_kept_machine_that_twice_does_not_start_is_made_anew(host: FakeSmolvm) -> None:
+    for failing, created in ((0, 1), (1, 1), (2, 2)):
+        session = SmolSession()
+        host.failing = failing
+        machine = await session.kept("builder", "i", IMAGE)
+        assert (machine.alive, len(host.configs), len(host.records)) == (True, created, 1)
+        await session.close()
 
 
 async def test_an_image_without_a_shell_is_told_so_and_leaves_no_machine(

@@ -25,6 +25,8 @@ PACK = ".smolmachine"
 """A packed machine; smolmachines boots it as it was packed, and cannot branch it."""
 _CUT_SHORT = re.compile(rb"command timed out after \d+ms\s*\Z")
 _TIMED_OUT = 124
+_STARTS = 2
+"""Tries at starting a machine again, which a busy host may delay, until its disk is taken to be at fault."""
 _DYING = 1.0
 """Seconds for which a VMM that broke a connection is watched for whether it is ending."""
 _SILENT = 15.0
@@ -66,14 +68,14 @@ class Fleet:
     async def _start(self, name: str, config: MachineConfig) -> Vm:
         known = {machine.name for machine in await in_thread(sdk.machines)}
         if name in known:
-            try:
-                handle = await in_thread(sdk.start, name)
-                process = await in_thread(vmm.find, name)
-                return Vm(name, handle, self, None, process, branchable=False, keeps=True)
-            except SmolError:
+            for _ in range(_STARTS):
                 with contextlib.suppress(SmolError):
-                    await in_thread(sdk.delete, name)
-                await in_thread(remove_traces, name)
+                    handle = await in_thread(sdk.start, name)
+                    process = await in_thread(vmm.find, name)
+                    return Vm(name, handle, self, None, process, branchable=False, keeps=True)
+            with contextlib.suppress(SmolError):
+                await in_thread(sdk.delete, name)
+            await in_thread(remove_traces, name)
         return await self._boot(config, name)
 
     async def _boot(self, config: MachineConfig, kept: str = "") -> Vm:
