@@ -12,11 +12,15 @@ from itertools import chain
 from pathlib import Path
 
 from textual.dom import DOMNode
+from textual.widgets._footer import FooterKey
 
-from workbench import ui
+from tests.ui.driving import opened, until
+from tests.ui.streams import TASK, holding
+from workbench import ui, wishes
 from workbench.ui import commands, keymap
 from workbench.ui.commands import APP, COMPARE, MAIN, PLAYER, Command, Offer
 from workbench.ui.overlay import Overlay
+from workbench.ui.screens.help import HelpScreen
 
 OFFERS = [offer for offer in vars(commands).values() if isinstance(offer, Offer)]
 EVERYTHING: list[Command] = list(chain.from_iterable(offer.commands for offer in OFFERS))
@@ -60,12 +64,29 @@ def test_every_key_can_be_moved_and_is_in_the_palette_so_that_a_mouse_can_do_wha
         assert {b.id for of, b in bound if of is node and b.id not in offered} == set()
 
 
+async def test_a_click_on_a_command_in_the_help_does_it() -> None:
+    # The help is offered at any size by the keys at the foot, so that a mouse can do everything there too.
+    for size in ((160, 50), (60, 20)):
+        async with opened(holding(), size) as driven:
+            (button,) = [key for key in driven.app.screen.query(FooterKey) if key.description == "Help"]
+            await driven.pilot.click(button)
+            await until(driven.pilot, lambda: isinstance(driven.app.screen, HelpScreen))
+            await driven.press(*"pause")
+            lines = enumerate(driven.text.splitlines())
+            x, y = next((line.index("Pause"), y) for y, line in lines if "Pause   " in line)
+            await driven.pilot.click(offset=(x, y))
+            await until(driven.pilot, lambda: not isinstance(driven.app.screen, HelpScreen))
+            await driven.settle()
+            assert driven.source.sent[-1] == wishes.SetWatching(task=TASK, watching=False)
+
+
 def test_whatever_a_click_on_the_screen_does_a_key_does_too() -> None:
     clicked = set()
     for path in Path(ui.__path__[0]).rglob("*.py"):
         text = path.read_text()
         clicked |= set(re.findall(r'"(?:screen|app)\.(\w+)', text)) if "clickable(" in text else set()
     assert clicked >= {"images", "costs", "pause", "skip"}
+    clicked.discard("run_command")  # of the help, which runs any command
     assert clicked <= {command.action.partition("(")[0] for command in keymap.all_commands().values()}
 
 

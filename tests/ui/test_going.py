@@ -13,12 +13,14 @@ from textual import events
 from textual.command import CommandPalette
 
 from tests.ui.driving import Driven, app_for, opened, screen_text, until
+from tests.ui.scenes import tested
 from tests.ui.streams import RecordedSource, Stream, broken, busy, failed, holding
 from workbench import events as ev
 from workbench.proof.verdict import Verdict
 from workbench.settings import Loaded, Settings
 from workbench.ui import opening, remembered
 from workbench.ui.app import WorkbenchApp
+from workbench.ui.widgets.test_list import TestList
 
 
 @pytest.fixture
@@ -139,6 +141,14 @@ async def test_what_is_typed_right_after_the_key_of_a_search_is_sought_and_no_co
             driven.app.post_message(events.Key(key, character))
         await until(driven.pilot, lambda: "match 1 of 1" in driven.text)
         assert len(driven.source.sent) == 1
+
+
+async def test_a_tab_that_is_entered_before_its_content_is_there_is_entered_once_it_is() -> None:
+    async with opened(tested()) as driven:
+        for key in ("right_square_bracket", "right_square_bracket", "3"):
+            driven.app.post_message(events.Key(key, None))
+        await until(driven.pilot, lambda: "test_setup" in driven.text)
+        await until(driven.pilot, lambda: isinstance(driven.app.focused, TestList))
 
 
 async def test_the_cases_script_is_edited(lent: list[list[str]]) -> None:

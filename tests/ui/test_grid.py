@@ -8,38 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.ui.driving import Driven, opened, screen_text, until
-from tests.ui.streams import TASK, RecordedSource, Stream, failed, passed
-from tests.ui.test_snapshots import SIZES, Compare, compare
+from tests.ui.scenes import many_trials, trials_of
+from tests.ui.streams import TASK, RecordedSource, Stream, passed
+from tests.ui.test_snapshots import Compare, compare, sizes
 from workbench import events as ev
 from workbench import wishes
 from workbench.session import Run
 from workbench.trials.outcome import Outcome
 from workbench.ui.app import Demo, WorkbenchApp
 from workbench.ui.trials import last_line, tally
-
-VOID = Outcome(kind="void", reason="the verifier ran no test", reward=0.0)
-
-
-def many(case: str = "oracle", times: int = 16) -> Stream:
-    """Eight trials ended, the fifth otherwise than the rest; four run, and four wait."""
-    stream = Stream().engine().wait(0.3).task()
-    for number in range(1, times + 1):
-        stream.queue(case, f"{case}-{number}", why=f"repeated, {number} of {times}")
-    for number in range(1, 9):
-        run = f"{case}-{number}"
-        stream.start(case, run).phase(run, "environment").wait(0.1 + number * 0.02)
-        stream.phase(run, "agent").wait(0.1).phase(run, "verifier").wait(0.3 + number * 0.05)
-        stream.end(case, VOID if number == 5 else passed() if case == "oracle" else failed(), run)
-    for number in range(9, 13):
-        run = f"{case}-{number}"
-        stream.start(case, run).phase(run, "environment").wait(0.2).phase(run, "agent").wait(0.1)
-        stream.print(run, f"step {number} of many\n\x1b[32mworking on it\x1b[0m {number}\n\n", "agent")
-    stream.phase(f"{case}-9", "verifier").wait(0.4)
-    machines = tuple(
-        ev.MachineCost(f"{case}-{n}", f"a run of {case}", (30 + n) << 20, run=f"{case}-{n}")
-        for n in range(9, 13)
-    )
-    return stream.add(ev.CostsMeasured(at=stream.now, machines=machines, states=()))
 
 
 def lines(driven: Driven, word: str) -> list[str]:
@@ -52,7 +29,7 @@ def numbers(driven: Driven) -> list[int]:
 
 
 async def test_each_trial_that_runs_shows_phase_clock_memory_and_last_line() -> None:
-    async with opened(many(), (80, 40)) as driven:
+    async with opened(many_trials(), (80, 40)) as driven:
         await driven.press("D")
         (first, *_) = lines(driven, "  9 verifier")
         assert first.split()[1:5] == ["9", "verifier", "1.60", "s"]
@@ -62,7 +39,7 @@ async def test_each_trial_that_runs_shows_phase_clock_memory_and_last_line() -> 
 
 
 async def test_ended_trials_stand_below_those_that_run_by_their_number() -> None:
-    stream = many()
+    stream = many_trials()
     async with opened(stream, (60, 40)) as driven:
         await driven.press("D")
         assert numbers(driven) == [9, 10, 11, 12, 1, 2, 3, 4, 5, 6, 7, 8]
@@ -73,7 +50,7 @@ async def test_ended_trials_stand_below_those_that_run_by_their_number() -> None
 
 
 async def test_totals_median_percentile_and_memory_are_told() -> None:
-    async with opened(many()) as driven:
+    async with opened(many_trials()) as driven:
         await driven.press("D")
         (totals,) = lines(driven, "of 16 done")
         assert totals.split("   ")[:8] == [
@@ -90,14 +67,14 @@ async def test_totals_median_percentile_and_memory_are_told() -> None:
 
 
 async def test_of_a_case_that_must_fail_the_failed_are_the_good_ones() -> None:
-    async with opened(many("nop")) as driven:
+    async with opened(trials_of("nop", 16)) as driven:
         await driven.press("j", "D")
         (totals,) = lines(driven, "of 16 done")
         assert "✓ 7 failed   ✗ 0 passed" in totals
 
 
 async def test_a_key_repeats_the_case_and_another_cancels_what_runs_or_waits() -> None:
-    async with opened(many()) as driven:
+    async with opened(many_trials()) as driven:
         await driven.press("D", "r")
         assert driven.source.sent[-1] == wishes.Repeat(task=TASK, case="oracle", times=16)
         await driven.press("x")
@@ -113,7 +90,7 @@ async def test_without_trials_it_says_how_to_start_some() -> None:
 
 
 async def test_presenting_says_less_in_larger_letters() -> None:
-    async with opened(many()) as driven:
+    async with opened(many_trials()) as driven:
         await driven.press("D", "P")
         assert "✓ PASSED  1" in driven.text
         assert "┏━┓ ┏━╸" in driven.text
@@ -124,13 +101,13 @@ async def test_presenting_says_less_in_larger_letters() -> None:
 
 
 async def test_a_trial_is_chosen_by_keys_and_looked_at() -> None:
-    async with opened(many(), (100, 40)) as driven:
+    async with opened(many_trials(), (100, 40)) as driven:
         await driven.press("D", "right", "right", "down", "down", "enter")
         assert "3 Run · oracle · 2 of 16" in driven.text
 
 
 async def test_a_trial_is_chosen_by_the_mouse_and_looked_at() -> None:
-    async with opened(many(), (100, 40)) as driven:
+    async with opened(many_trials(), (100, 40)) as driven:
         await driven.press("D")
         await driven.pilot.click("TrialBoard", offset=(60, 7))
         await driven.pilot.click("TrialBoard", offset=(60, 7), times=2)
@@ -139,9 +116,9 @@ async def test_a_trial_is_chosen_by_the_mouse_and_looked_at() -> None:
 
 
 async def test_a_demo_begins_with_the_grid_and_asks_for_its_trials() -> None:
-    source = RecordedSource(many().events)
+    source = RecordedSource(many_trials().events)
     demo = Demo("oracle", 16, large=True)
-    app = WorkbenchApp(source, Path(TASK), paused=True, demo=demo, clock=lambda: many().now)
+    app = WorkbenchApp(source, Path(TASK), paused=True, demo=demo, clock=lambda: many_trials().now)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: source.all_taken and app.up_to_date)
         await until(pilot, lambda: "✓ PASSED  1" in screen_text(app))
@@ -152,7 +129,7 @@ async def test_a_demo_begins_with_the_grid_and_asks_for_its_trials() -> None:
 
 
 async def test_an_engine_that_ended_leaves_its_trials_on_the_grid() -> None:
-    async with opened(many()) as driven:
+    async with opened(many_trials()) as driven:
         await driven.press("D")
         driven.source.die(-9)
         await driven.settle()
@@ -182,20 +159,21 @@ def test_the_last_line_is_found_across_pieces_and_made_harmless() -> None:
     assert last_line(run) == "second red ␛[2J"
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@sizes
 def test_grid(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert compare(snap_compare, many(), size, "D", "right", "down")
+    assert compare(snap_compare, many_trials(), size, "D", "right", "down")
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@sizes
 def test_presenting(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert compare(snap_compare, many(), size, "D", "P")
+    assert compare(snap_compare, many_trials(), size, "D", "P")
 
 
 @pytest.mark.parametrize("theme", ["day", "ember", "contrast"])
 def test_grid_in_other_themes(snap_compare: Compare, theme: str) -> None:
-    assert compare(snap_compare, many(), (100, 30), "D", theme=theme)
+    assert compare(snap_compare, many_trials(), (100, 30), "D", theme=theme)
 
 
-def test_empty_grid(snap_compare: Compare) -> None:
-    assert compare(snap_compare, Stream().engine().task(), (80, 24), "D")
+@sizes
+def test_empty_grid(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, Stream().engine().task(), size, "D")

@@ -6,7 +6,7 @@ import pytest
 from textual.command import CommandList
 
 from tests.ui.driving import app_for, opened, screen_text, until
-from tests.ui.streams import CASES, TASK, RecordedSource, Stream, failed, holding, passed
+from tests.ui.streams import CASES, PASSING, TASK, RecordedSource, Stream, failed, holding, passed
 from workbench import events as ev
 from workbench import wishes
 from workbench.task.problem import Problem
@@ -270,3 +270,23 @@ async def test_a_task_without_wrong_solutions_is_told_how_to_write_one() -> None
         assert "negatives/NAME/solve.sh" in " ".join(driven.text.split())
     async with opened(holding()) as driven:
         assert "No wrong solution" not in driven.text
+
+
+async def test_a_long_headline_leaves_room_for_the_output_on_a_small_screen() -> None:
+    stream = Stream().engine().task()
+    notes = tuple(
+        f"{what} is not enforced by bubblewrap, whatever it is set to" for what in ("cpus", "memory_mb")
+    )
+    reason = "reward 0, below 1: " + ", ".join(f"test_of_thing_number_{number}" for number in range(7))
+    outcome = Outcome(kind="failed", reason=reason, reward=0.0, met=False, notes=notes)
+    stream.whole("oracle", outcome, PASSING)
+    async with opened(stream) as driven:
+        assert "test_of_thing_number_6" in driven.text
+        assert "! cpus is not enforced" in driven.text
+        for size in ((80, 24), (60, 20), (100, 30)):
+            await driven.pilot.resize_terminal(*size)
+            if size == (60, 20):
+                await driven.press("3")
+            await until(driven.pilot, lambda: "collected 6 items" in driven.text)
+            assert "verifier  agent  tests" in driven.text
+            assert "FAILED  must pass  reward 0, below 1" in driven.text

@@ -9,9 +9,10 @@ from textual.pilot import Pilot
 
 from tests.ui import streams
 from tests.ui.driving import screen_text, still, until
+from tests.ui.scenes import noticed
 from tests.ui.streams import TASK, Stream, failed, holding
-from tests.ui.test_snapshots import SIZES, Compare, compare
-from tests.ui.trials import agent_step, at, trajectory, trial
+from tests.ui.test_snapshots import Compare, compare, sizes
+from tests.ui.trials import two_trials
 from workbench import events as ev
 from workbench.cases.case import Case
 from workbench.recording.player import Player
@@ -19,43 +20,16 @@ from workbench.recording.recording import Recording
 from workbench.ui.playing import PlayApp, PlayBar
 
 NEXT = "right_square_bracket"
-sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 @pytest.fixture
 def trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stream:
     """Two runs with trial directories, named without the test's own path."""
     monkeypatch.chdir(tmp_path)
-    manifest = [
-        {"source": "/logs/artifacts", "destination": "artifacts/logs", "status": "empty"},
-        {"source": "/app/report.md", "destination": "artifacts/app/report.md", "status": "failed"},
-    ]
-    steps = [
-        {"step_id": 1, "source": "user", "message": "Write a program that makes slugs of titles."},
-        agent_step(
-            2, "ls -la /app", "total 0", message="I look around first.", reasoning_content="What is there?"
-        ),
-        agent_step(
-            3,
-            "python3 slugify.py 'Crème Brûlée'",
-            "\x1b[32mcreme-brulee\x1b[0m",
-            metrics={"prompt_tokens": 2150, "completion_tokens": 64, "cost_usd": 0.0123},
-        ),
-        {"step_id": 4, "source": "agent", "message": "It is done."},
-    ]
-    totals = {"total_prompt_tokens": 4300, "total_completion_tokens": 128, "total_cost_usd": 0.0246}
-    trial(
-        Path("trial-1"),
-        agent__trajectory_json=trajectory(*steps, final_metrics=totals),
-        agent__slugify_py="#!/usr/bin/env python3\nimport sys\n\n\ndef slug(title):\n    return title\n",
-        artifacts__manifest_json=manifest,
-        trial_log="Collecting main service artifacts\n",
-    )
-    trial(Path("trial-2"), agent__trajectory_json=trajectory(steps[0], agent_step(2, "rm -rf /app", "gone")))
-    return at(at(holding(), "oracle-1", Path("trial-1")), "nop-1", Path("trial-2"))
+    return two_trials()
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@sizes
 def test_compare(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert compare(snap_compare, holding(), size, "j", "j", "c", "n")
 
@@ -132,18 +106,18 @@ def test_player(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=settle)
 
 
-def test_goto(snap_compare: Compare) -> None:
-    assert compare(snap_compare, holding(), (100, 30), "colon", "r", "e")
+@sizes
+def test_goto(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, holding(), size, "colon", "r", "e")
 
 
-def test_notices(snap_compare: Compare) -> None:
-    stream = holding()
-    for level, text in (("info", "the image was built"), ("error", "the disk is full\nnothing was written")):
-        stream.add(ev.Notice(at=stream.now, level=level, message=text))  # type: ignore[arg-type]
-    assert compare(snap_compare, stream, (100, 30), "at")
+@sizes
+@pytest.mark.parametrize("keys", [(), ("at",)], ids=["toasts", "list"])
+def test_notices(snap_compare: Compare, keys: tuple[str, ...], size: tuple[int, int]) -> None:
+    assert compare(snap_compare, noticed(), size, *keys)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@sizes
 def test_huge(snap_compare: Compare, size: tuple[int, int]) -> None:
     """Hundreds of cases with long names, and output of a hundred thousand long lines."""
     names = [f"wrong-solution-{number:03}-with-a-name-that-goes-on-and-on" for number in range(300)]

@@ -52,6 +52,53 @@ def test_it_is_suspended_and_brought_back() -> None:
         assert screen.wait() == 0
 
 
+IN_BASH = """
+import fcntl, os, termios
+fcntl.ioctl(0, termios.TIOCSCTTY)
+os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+"""
+"""A shell with job control, which needs the terminal to be its own."""
+OFF = (b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1006l", b"\x1b[?2004l", b"\x1b[?25h", b"\x1b[<u", LEAVES)
+"""Mouse, paste, keyboard and cursor as a shell has them, and its own screen."""
+
+
+def test_a_shell_suspends_it_and_brings_it_back_with_the_terminal_as_either_needs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(settings.VARIABLE, str(tmp_path / "settings.toml"))
+    (tmp_path / "settings.toml").write_text("remember = false\n")
+    monkeypatch.setenv("PS1", "ready> ")
+    monkeypatch.setenv("PROGRAM", PROGRAM)
+    terminal, _ = emulator(80, 24)
+    with Screen([sys.executable, "-c", IN_BASH], size=(80, 24)) as screen:
+
+        def typed(text: bytes, awaited: bytes) -> bytes:
+            os.write(screen.terminal, text)
+            written = screen.slowly(awaited, None)
+            terminal.feed(written)
+            return written
+
+        typed(b"", b"ready> ")
+        of_the_shell = screen.modes()
+        typed(f'{sys.executable} -c "$PROGRAM"\r'.encode(), b"6 passed")
+        assert "HOLDS" in terminal.text()
+        assert screen.modes() != of_the_shell
+        written = typed(b"\x1a", b"ready> ")
+        assert [code for code in OFF if code not in written] == []
+        assert "Stopped" in terminal.text()
+        assert "HOLDS" not in terminal.text()
+        assert screen.modes() == of_the_shell
+        typed(b"fg\r", b"6 passed")
+        assert "HOLDS" in terminal.text()
+        typed(b"j", "Run · nop".encode())
+        written = typed(b"q", b"ready> ")
+        assert [code for code in OFF if code not in written] == []
+        assert screen.modes() == of_the_shell
+        typed(b"echo it ended with $?\r", b"it ended with 0")
+        assert "HOLDS" not in terminal.text()
+    terminal.close()
+
+
 def read_at(baud: float | None, keys: bytes) -> tuple[list[str], int]:
     """What stands on the screen in the end, and how the program ended, on a line of so many bits a second.
 

@@ -14,6 +14,8 @@ from tests.ui.streams import RecordedSource, Stream
 SIZES = [(160, 50), (100, 30), (80, 24), (60, 20)]
 STATES = [streams.empty, streams.busy, streams.holding, streams.cannot_fail, streams.broken, streams.died]
 
+sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+
 type Compare = Callable[..., bool]
 
 
@@ -42,7 +44,7 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=settle)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@sizes
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_main(snap_compare: Compare, state: Callable[[], Stream], size: tuple[int, int]) -> None:
     assert compare(snap_compare, state(), size, dies=state is streams.died)
@@ -54,26 +56,29 @@ def test_themes(snap_compare: Compare, state: Callable[[], Stream], theme: str) 
     assert compare(snap_compare, state(), (160, 50), theme=theme, dies=state is streams.died)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@sizes
 def test_help(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert compare(snap_compare, streams.holding(), size, "question_mark")
 
 
-def test_palette(snap_compare: Compare) -> None:
-    assert compare(snap_compare, streams.holding(), (100, 30), "ctrl+p")
+@sizes
+def test_palette(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, streams.holding(), size, "ctrl+p")
 
 
-def test_tests_tab(snap_compare: Compare) -> None:
-    assert compare(snap_compare, streams.broken(), (160, 50), "right_square_bracket", "right_square_bracket")
+@sizes
+def test_tests_tab(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, streams.broken(), size, *["right_square_bracket"] * 2, "3")
 
 
-def test_timing_tab(snap_compare: Compare) -> None:
-    keys = ["right_square_bracket"] * 3
-    assert compare(snap_compare, streams.busy(), (160, 50), *keys)
+@sizes
+def test_timing_tab(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, streams.busy(), size, *["right_square_bracket"] * 4, "3")
 
 
-def test_search(snap_compare: Compare) -> None:
-    assert compare(snap_compare, streams.broken(), (160, 50), "3", "slash", *"long")
+@sizes
+def test_search(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, streams.broken(), size, "3", "slash", *"long")
 
 
 def test_run_on_a_small_screen(snap_compare: Compare) -> None:

@@ -12,14 +12,11 @@ from tests.ui import task_streams as streams
 from tests.ui.driving import app_for, screen_text, still, until
 from tests.ui.streams import RecordedSource, Stream
 from tests.ui.task_streams import PROMPT, TaskStream
-from tests.ui.test_snapshots import Compare, compare
+from tests.ui.test_snapshots import Compare, compare, sizes
 from workbench.ui.shells.task_shells import TaskShells
 
-SIZES = [(160, 50), (100, 30), (80, 24), (60, 20)]
 STATES = [streams.reverified, streams.recalled, streams.differed, streams.building, streams.build_failed]
 PATIENCE = 60.0
-
-sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 @sizes
@@ -33,8 +30,9 @@ def test_builds(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert compare(snap_compare, streams.build_failed(), size, "b")
 
 
-def test_nothing_is_built(snap_compare: Compare) -> None:
-    assert compare(snap_compare, streams.opened_task(), (100, 30), "b")
+@sizes
+def test_nothing_is_built(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, streams.opened_task(), size, "b")
 
 
 @sizes

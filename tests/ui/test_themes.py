@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from textual.app import App
 from textual.color import Color
 from textual.screen import Screen
 
 from tests.ui import streams
-from tests.ui.driving import app_for, opened, until
-from tests.ui.streams import RecordedSource, Stream
+from tests.ui.driving import opened, until
+from tests.ui.scenes import SCENES
 from workbench import places
 from workbench.ui import theme_files
 from workbench.ui.ansi import contrast
@@ -54,29 +56,41 @@ def test_the_high_contrast_theme_has_seven_to_one_everywhere() -> None:
     assert min(contrast(Color.parse(t), Color.parse(g)) for t in texts for g in grounds) >= 7
 
 
-@pytest.mark.parametrize("theme", SHIPPED)
-@pytest.mark.parametrize("state", [streams.broken, streams.busy, streams.cannot_fail, streams.died])
+@pytest.mark.parametrize("name", SCENES)
 async def test_every_text_on_the_screen_stands_out_from_its_ground(
-    theme: str, state: Callable[[], Stream]
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    keys = {
-        "broken": ["2"],
-        "busy": ["3", "slash", "t"],
-        "cannot_fail": ["ctrl+p"],
-        "died": ["question_mark"],
-    }
-    source = RecordedSource(state().events)
-    app = app_for(state(), source, theme=theme)
-    async with app.run_test(size=(160, 50), notifications=True) as pilot:
-        await until(pilot, lambda: source.all_taken and app.up_to_date)
-        app.notify("a toast", title="with a title")
-        await pilot.press(*keys[state.__name__])
-        await until(pilot, lambda: app.up_to_date)
-        assert list(_pale(app.screen)) == []
+    monkeypatch.chdir(tmp_path)
+    async with SCENES[name].seen() as driven:
+        for theme in SHIPPED:
+            driven.app.theme = theme
+            await until(driven.pilot, lambda: _is_worn(driven.app))
+            read = list(_read(driven.app.screen))
+            assert len(read) > 2
+            assert {text for text in read if text.ratio < theme_files.LEAST_CONTRAST or text.dim} == set()
 
 
-def _pale(screen: Screen[object]) -> Iterator[tuple[str, str, str, float]]:
-    """Texts that stand out too little. What is dimmed behind an overlay is not there to be read."""
+def _is_worn(app: App[None]) -> bool:
+    """Whether the screen is drawn in its theme: no colour is left of another."""
+    grounds = {Color.parse(app.theme_variables[name]).hex for name in theme_files.BACKGROUNDS}
+    others = {Color.parse(theme.background or "").hex for theme in app.available_themes.values()}
+    drawn = {text.bg for text in _read(app.screen)}
+    return bool(drawn & grounds) and not drawn & (others - grounds)
+
+
+class _Text(NamedTuple):
+    """A text that is read on the screen."""
+
+    text: str
+    fg: str
+    bg: str
+    ratio: float
+    dim: bool
+    """Whether the terminal is to draw it paler than that."""
+
+
+def _read(screen: Screen[object]) -> Iterator[_Text]:
+    """All texts but what lies behind an overlay, which is not there to be read."""
     for y, strip in enumerate(screen._compositor.render_strips()):
         x = 0
         for segment in strip:
@@ -88,8 +102,7 @@ def _pale(screen: Screen[object]) -> Iterator[tuple[str, str, str, float]]:
                 continue
             fg, bg = (Color.from_rich_color(color) for color in (style.color, style.bgcolor))
             ratio = contrast(*((bg, fg) if style.reverse else (fg, bg)))
-            if ratio < theme_files.LEAST_CONTRAST:
-                yield segment.text.strip(), fg.hex, bg.hex, round(ratio, 1)
+            yield _Text(segment.text.strip(), fg.hex, bg.hex, ratio, bool(style.dim))
 
 
 def _is_text(character: str) -> bool:

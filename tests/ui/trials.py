@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.ui.streams import TASK, Stream
+from tests.ui.streams import TASK, Stream, holding
 from workbench import events as ev
 
 
@@ -52,3 +52,34 @@ def at(stream: Stream, run: str, directory: Path) -> Stream:
                 at=event.at, task=TASK, case=event.case, run=run, trial_dir=str(directory)
             )
     return stream
+
+
+def two_trials() -> Stream:
+    """Two runs with trial directories, made in the working directory and named without its path."""
+    manifest = [
+        {"source": "/logs/artifacts", "destination": "artifacts/logs", "status": "empty"},
+        {"source": "/app/report.md", "destination": "artifacts/app/report.md", "status": "failed"},
+    ]
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Write a program that makes slugs of titles."},
+        agent_step(
+            2, "ls -la /app", "total 0", message="I look around first.", reasoning_content="What is there?"
+        ),
+        agent_step(
+            3,
+            "python3 slugify.py 'Crème Brûlée'",
+            "\x1b[32mcreme-brulee\x1b[0m",
+            metrics={"prompt_tokens": 2150, "completion_tokens": 64, "cost_usd": 0.0123},
+        ),
+        {"step_id": 4, "source": "agent", "message": "It is done."},
+    ]
+    totals = {"total_prompt_tokens": 4300, "total_completion_tokens": 128, "total_cost_usd": 0.0246}
+    trial(
+        Path("trial-1"),
+        agent__trajectory_json=trajectory(*steps, final_metrics=totals),
+        agent__slugify_py="#!/usr/bin/env python3\nimport sys\n\n\ndef slug(title):\n    return title\n",
+        artifacts__manifest_json=manifest,
+        trial_log="Collecting main service artifacts\n",
+    )
+    trial(Path("trial-2"), agent__trajectory_json=trajectory(steps[0], agent_step(2, "rm -rf /app", "gone")))
+    return at(at(holding(), "oracle-1", Path("trial-1")), "nop-1", Path("trial-2"))

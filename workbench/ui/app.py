@@ -266,9 +266,10 @@ class WorkbenchApp(BaseApp):
         super().exit(*arguments, **options)
 
     def action_notices(self) -> None:
-        """Show what notices have said."""
+        """Show what notices have said, and no longer the toasts that say the same."""
         from workbench.ui.screens.notices import NoticesScreen
 
+        self.clear_notifications()
         self.push_screen(NoticesScreen(self.told))
 
     def action_help(self) -> None:

@@ -10,10 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import RenderableType
 from textual import events
 from textual.app import App
+from textual.driver import Driver
 from textual.message_pump import MessagePump
 from textual.notifications import SeverityLevel
+from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.settings import Settings
@@ -52,6 +55,7 @@ class BaseApp(App[None]):
         self.settings = settings
         self.told: deque[Told] = deque(maxlen=_NOTICES_KEPT)
         self._theme_stamp: object = None
+        self._catching_up = False
         self._dress(theme or theme_files.DEFAULT)
         self.set_keymap(settings.keys)
 
@@ -128,6 +132,32 @@ class BaseApp(App[None]):
     def is_screen_there(self) -> bool:
         """Whether there is a screen to look at."""
         return bool(self._screen_stacks.get(self._current_mode))
+
+    def get_driver_class(self) -> type[Driver]:
+        """The platform's, or on POSIX one that knows how far the terminal has come."""
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
+        from workbench.ui.paced import PacedDriver
+
+        return PacedDriver
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Draw, or do so later, with what there is to show then, where the terminal is behind."""
+        if getattr(self._driver, "is_behind", False):
+            from workbench.ui.paced import LOOK_AGAIN, regions
+
+            screen._compositor._dirty_regions.update(regions(renderable))
+            if not self._catching_up:
+                self._catching_up = True
+                self.set_timer(LOOK_AGAIN, self._catch_up)
+        else:
+            super()._display(screen, renderable)
+
+    def _catch_up(self) -> None:
+        self._catching_up = False
+        if self.is_screen_there:
+            self.screen._compositor_refresh()
 
     def _fatal_error(self) -> None:
         """Leave without Textual's traceback, which says nothing to a user; the report has it."""

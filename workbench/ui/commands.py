@@ -207,7 +207,7 @@ MAIN = Offer(
         Command(
             "pane.maximise", "z", "maximise", "Maximise", "Let the focused pane fill the screen, or undo it."
         ),
-        Command("back", "escape", "back", "Back", "Go back to the cases."),
+        Command("back", "escape", "back", "Back", "Go back to the cases.", True),
     ),
 )
 

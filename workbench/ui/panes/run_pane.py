@@ -28,6 +28,8 @@ _HEADLINE = 5
 """Lines kept for the headline, which are more than most have."""
 _HEADLINE_SHARE = 5
 """But no more than this part of the pane."""
+_HEADLINE_MOST = 0.4
+"""The part of the pane beyond which lines of the headline are cut, so that output has room too."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class RunPane(Vertical):
         self._state_due: Timer | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
         self._tallest = _HEADLINE
+        self._entered_early = False
+        """Whether the user went into the shown tab before its content was there."""
 
     def compose(self) -> ComposeResult:
         """The headline over the tabs, whose content is loaded when they are first shown."""
@@ -91,8 +95,11 @@ class RunPane(Vertical):
 
     def step_tab(self, by: int) -> None:
         """Show the tab so many to the right, going round."""
-        tabs = self.query_one(Tabs)
-        (tabs.action_next_tab if by > 0 else tabs.action_previous_tab)()
+        names = self.tabs
+        if self.tab in names:
+            # At once, where the bar of tabs would send a message: the next key may go into the tab.
+            following = names[(names.index(self.tab) + by) % len(names)]
+            self.query_one(TabbedContent).active = f"tab-{following}"
 
     @property
     def tabs(self) -> list[str]:
@@ -108,9 +115,10 @@ class RunPane(Vertical):
             view.go_to(min(line, len(view.lines) - 1))
 
     def focus_content(self) -> None:
-        """Go to what the shown tab holds."""
+        """Go to what the shown tab holds, or as soon as it holds something."""
         pane = self.query_one(TabbedContent).active_pane
         found = [widget for widget in pane.walk_children(Widget) if _can_be_entered(widget)] if pane else []
+        self._entered_early = pane is not None and _content(pane) is None
         self.screen.set_focus(found[0] if found else self.query_one(Tabs))
 
     def show(self, shown: Shown) -> None:
@@ -137,9 +145,17 @@ class RunPane(Vertical):
         static = self.query_one("#headline", Static)
         width = static.content_size.width
         height = content.get_height(cast(RulesMap, static.styles), width) if width else 0
+        if height > (limit := int(self.content_size.height * _HEADLINE_MOST)) > 0:
+            lines = [line.truncate(width, ellipsis=True) for line in content.split("\n")][:limit]
+            content, height = Content("\n").join(lines), len(lines)
         self._tallest = max(self._tallest, height)
         room = min(self._tallest, self.content_size.height // _HEADLINE_SHARE)
         put(static, content + "\n" * max(0, room - height))
+
+    def on_resize(self) -> None:
+        """Fit the headline to the room that there is now."""
+        if self._shown:
+            self.call_after_refresh(self._show_headline, headline(self._shown))
 
     def on_tabbed_content_tab_activated(self) -> None:
         """Fill the tab that is shown now."""
@@ -160,7 +176,9 @@ class RunPane(Vertical):
     @property
     def up_to_date(self) -> bool:
         """Whether all that is known is shown."""
-        return self._state_due is None
+        pane = self.query_one(TabbedContent).active_pane
+        content = _content(pane) if pane else None
+        return self._state_due is None and content is not None and content.is_mounted
 
     def _show_state_soon(self) -> None:
         """Not more often than one can read."""
@@ -182,6 +200,8 @@ class RunPane(Vertical):
         if _content(pane) is None and pane.is_attached:
             await pane.mount(content)
             self._show_tab()
+            if self._entered_early and self.screen.focused is self.query_one(Tabs):
+                self.focus_content()
 
     def _show_state(self) -> None:
         if self._state_due:

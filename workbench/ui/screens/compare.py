@@ -8,7 +8,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static, TabbedContent, TabPane, Tabs
+from textual.widgets import Static, TabbedContent, TabPane, Tabs
 
 from workbench.session import Run
 from workbench.trials.outcome import Test
@@ -22,6 +22,7 @@ from workbench.ui.compare.tables import tests_beside, timing_beside
 from workbench.ui.drawing import entitle, put
 from workbench.ui.origin import origins
 from workbench.ui.visible import one_line
+from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.line_list import LineList
 from workbench.ui.widgets.text_view import TextView
 
@@ -68,7 +69,7 @@ class CompareScreen(Screen[None]):
             for matter in _ALIGNED[3:]:
                 with TabPane(matter, id=f"compare-{matter}"):
                     yield AlignedView()
-        yield Footer(show_command_palette=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """Compare, and again while a run lasts."""
@@ -88,8 +89,9 @@ class CompareScreen(Screen[None]):
 
     def action_tab(self, by: int) -> None:
         """Show another tab."""
-        tabs = self.query_one(Tabs)
-        (tabs.action_next_tab if by > 0 else tabs.action_previous_tab)()
+        tabs = self.query_one(TabbedContent)
+        names = [pane.id or "" for pane in tabs.query(TabPane)]
+        tabs.active = names[(names.index(tabs.active) + by) % len(names)]
 
     def action_close(self) -> None:
         """Go back to the task."""

@@ -18,6 +18,8 @@ from workbench.ui.visible import one_line
 
 _FIGURE = 11
 _LEAST = 16
+_WHOLE = 32
+"""Columns from which on a name says also what the heading above it does."""
 
 
 class CostsScreen(LiveScreen[None]):
@@ -44,7 +46,7 @@ class CostsScreen(LiveScreen[None]):
 
     def refresh_views(self) -> None:
         """Show the newest figures."""
-        room = self.query_one("#costs").content_size.width
+        room = self.query_one("#costs-text").content_size.width
         self.query_one("#costs-text", Static).update(_table(self._session, room))
 
     def on_resize(self) -> None:
@@ -80,7 +82,7 @@ def _part(
     rows = [head.stylize(words.MUTED)]
     for one in sorted(alive, key=lambda one: -one.memory_bytes):
         cells = [memory(one.memory_bytes), words.seconds(one.cpu_seconds), str(one.processes)]
-        name = f"{what} {holds} {one.stands_on}"
+        name = f"{what} {holds} {one.stands_on}" if width >= _WHOLE else one.stands_on
         rows.append(_cut(name, width) + "".join(f"{cell:>{_FIGURE}}" for cell in cells[: len(figures)]))
         if one.guest:
             rows.append(Content.styled(f"  {_guest(one.guest)}", words.MUTED))

@@ -90,7 +90,7 @@ class ImagesScreen(LiveScreen[None]):
     def on_mount(self) -> None:
         """Begin at what happens."""
         self.query_one("#images").border_title = "Images"
-        self.query_one("#images").border_subtitle = "x cancels a build · u asks registries · escape closes"
+        self.query_one("#images").border_subtitle = "escape closes · x cancels a build · u asks registries"
         self.refresh_views()
         self.set_focus(self.query_one(Steps))
 

@@ -185,6 +185,8 @@ class MainScreen(TaskScreen):
         """Actions that make no sense now are shown dim."""
         if action in ("run_case", "deciding", "older", "newer", "trials"):
             return bool(self.is_mounted and self.case) or None
+        if action == "back":
+            return bool(self.maximized) or not isinstance(self.focused, Cases)
         return True
 
     def action_run_case(self) -> None:
@@ -390,6 +392,7 @@ class MainScreen(TaskScreen):
         """Undo a maximised pane, else go to the cases."""
         if self.maximized:
             self.minimize()
+            self.refresh_bindings()
         else:
             self.action_focus_pane("cases")
 
@@ -399,3 +402,4 @@ class MainScreen(TaskScreen):
             self.minimize()
         elif isinstance(self.focused, Widget):
             self.maximize(self.focused)
+        self.refresh_bindings()

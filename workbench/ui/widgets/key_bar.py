@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
@@ -11,10 +12,15 @@ from workbench.ui.terminal.terminal import Terminal
 
 
 class KeyBar(Footer):
-    """A footer that leaves out, while one types in a shell, the keys that go there."""
+    """A footer that leaves out, while one types in a shell, the keys that go there.
+
+    Where there is no room for all, the ways out and to the help stay, and the palette goes first.
+    """
 
     def __init__(self) -> None:
         super().__init__(show_command_palette=False)
+        self._room = 0
+        """The columns that the keys were chosen for."""
 
     def compose(self) -> ComposeResult:
         """One key for each action."""
@@ -22,12 +28,11 @@ class KeyBar(Footer):
             return
         screen = self.screen
         typing = isinstance(screen.focused, Terminal)
-        seen: set[str] = set()
+        keys: dict[str, FooterKey] = {}
         for key, (_, binding, enabled, tooltip) in screen.active_bindings.items():
-            if not binding.show or binding.action in seen or (typing and not is_for_workbench(key, screen)):
+            if not binding.show or binding.action in keys or (typing and not is_for_workbench(key, screen)):
                 continue
-            seen.add(binding.action)
-            yield FooterKey(
+            keys[binding.action] = FooterKey(
                 key,
                 self.app.get_key_display(binding),
                 binding.description,
@@ -35,3 +40,29 @@ class KeyBar(Footer):
                 disabled=not enabled,
                 tooltip=tooltip,
             ).data_bind(compact=Footer.compact)
+        self._room = self.app.size.width
+        yield from _fitting(list(keys.values()), self._room)
+
+    def on_resize(self) -> None:
+        """Choose anew."""
+        if self.app.size.width != self._room:
+            self.refresh(recompose=True)
+
+
+def _fitting(keys: list[FooterKey], room: int) -> list[FooterKey]:
+    """The most important ones that have room together, in the order that they came."""
+    kept = []
+    for key in sorted(keys, key=_rank):
+        room -= cell_len(f" {key.key_display} {key.description} ")
+        if room < 0:
+            break
+        kept.append(key)
+    return [key for key in keys if key in kept]
+
+
+def _rank(key: FooterKey) -> int:
+    """What stays where there is little room comes first."""
+    action = key.action.removeprefix("app.")
+    if key.key == "escape":
+        return 0
+    return {"help": 1, "quit": 2, "command_palette": 4}.get(action, 3)
