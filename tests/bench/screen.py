@@ -118,6 +118,17 @@ class Screen:
                 time.sleep(0.05)
         return self._process.returncode
 
+    def ended(self, within: float) -> int:
+        """How the program ended though nothing of what it writes is read.
+
+        Args:
+            within: Seconds.
+
+        Raises:
+            subprocess.TimeoutExpired: it did not.
+        """
+        return self._process.wait(within)
+
     def end(self) -> None:
         """Hang up, and wait for the program's end."""
         if self._process.poll() is None:

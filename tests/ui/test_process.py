@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.screen import Screen
+from tests.bench.screen import PATIENCE, Screen
 from tests.ui.terminal.driving import emulator
 from workbench import settings
 
@@ -50,6 +50,18 @@ def test_it_is_suspended_and_brought_back() -> None:
         screen.wait_for(b"6 passed")
         screen.press(b"q", LEAVES)
         assert screen.wait() == 0
+
+
+def test_it_quits_though_the_terminal_takes_nothing_any_more() -> None:
+    with Screen([sys.executable, "-c", PROGRAM], size=(80, 24)) as screen:
+        before = screen.modes()
+        screen.wait_for(b"6 passed")
+        # Each selects another case, whose output is drawn: more than a terminal holds, and nobody reads it.
+        os.write(screen.terminal, b"jk" * 20)
+        os.write(screen.terminal, b"q")
+        assert screen.ended(within=PATIENCE) == 0
+        assert screen.modes() == before
+        screen.slowly(LEAVES, None)
 
 
 IN_BASH = """

@@ -48,22 +48,30 @@ class PacedDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         """Give the terminal back, without the pictures that are still on their way to it."""
         if self.is_behind:
+            self._taken.left_out = self._told
             with suppress(termios.error, OSError):
                 termios.tcflush(self._taken.fileno(), termios.TCOFLUSH)
         super().stop_application_mode()
 
 
 class _Taken:
-    """A file that counts what got through."""
+    """A file that counts what got through.
+
+    Attributes:
+        characters: How many.
+        left_out: Up to which of them nothing is written any more.
+    """
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._written = 0
         self.characters = 0
+        self.left_out = 0
 
     def write(self, text: str) -> int:
+        before = self._written
         self._written += len(text)
-        return self._file.write(text)
+        return len(text) if before < self.left_out else self._file.write(text)
 
     def flush(self) -> None:
         written = self._written
