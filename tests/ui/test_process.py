@@ -64,6 +64,22 @@ def test_it_quits_though_the_terminal_takes_nothing_any_more() -> None:
         screen.slowly(LEAVES, None)
 
 
+def test_it_ends_when_the_line_is_hung_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROGRAM", PROGRAM)
+    with Screen([sys.executable, "-c", IN_SESSION]) as screen:
+        screen.wait_for(b"6 passed")
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, screen.terminal)
+        os.close(nothing)
+        assert screen.ended(within=PATIENCE) == 0
+
+
+IN_SESSION = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY)
+os.execv(sys.executable, [sys.executable, "-c", os.environ["PROGRAM"]])
+"""
+"""The program with the terminal as its own, whose end it is told of."""
 IN_BASH = """
 import fcntl, os, termios
 fcntl.ioctl(0, termios.TIOCSCTTY)

@@ -45,6 +45,11 @@ class PacedDriver(LinuxDriver):
         self._told += len(data)
         super().write(data)
 
+    def _sigcont_application(self, *arguments: Any) -> None:
+        """Take the terminal again, where it was given back; a line that is hung up sends this signal too."""
+        if self._must_signal_resume:
+            super()._sigcont_application(*arguments)
+
     def stop_application_mode(self) -> None:
         """Give the terminal back, without the pictures that are still on their way to it."""
         if self.is_behind:
