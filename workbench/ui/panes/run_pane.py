@@ -154,6 +154,7 @@ class RunPane(Vertical):
 
     def on_resize(self) -> None:
         """Fit the headline to the room that there is now."""
+        self._tallest = _HEADLINE
         if self._shown:
             self.call_after_refresh(self._show_headline, headline(self._shown))
 
