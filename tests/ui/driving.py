@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
+from tests.ui.resting import is_about_to_change
 from tests.ui.streams import TASK, RecordedSource, Stream
 from workbench.settings import Loaded, Settings
 from workbench.ui.app import WorkbenchApp
 
-_PATIENCE = 400
+_PATIENCE = 30.0
+"""Seconds."""
 _STILL = 4
 """Looks in a row that show the same."""
 
@@ -46,7 +49,8 @@ class Driven:
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     """Let the app run until something is so."""
-    for _ in range(_PATIENCE):
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
         await pilot.pause()
         if condition():
             return
@@ -56,8 +60,11 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
 async def still(pilot: Pilot[None]) -> None:
     """Let the app run until nothing moves on its screen any more."""
     before: list[str] = []
-    for _ in range(_PATIENCE):
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
         await pilot.pause()
+        if is_about_to_change(pilot.app):
+            before.clear()
         before.append(screen_text(pilot.app))
         if len(before) >= _STILL and len(set(before[-_STILL:])) == 1:
             return

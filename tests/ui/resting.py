@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from textual._context import active_app
 from textual.app import App
 from textual.message_pump import MessagePump
-from textual.screen import Screen
 
 _ROUNDS = 3
 """Turns of the loop in a row in which there has to be nothing to do."""
 _TURN = 0.001
+_SOON = 1.0
+"""Seconds. Notices stay longer."""
 
 
 async def rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
@@ -29,17 +32,30 @@ async def rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
         rounds = 0 if _is_busy(app) else rounds + 1
 
 
-def _is_busy(app: App[object]) -> bool:
-    screens = [screen for stack in app._screen_stacks.values() for screen in stack]
-    if app.screen._dirty_widgets or app.screen._layout_required or any(map(_is_waited_for, screens)):
-        return True
-    return _has_messages(app) or any(
-        _has_messages(node) for s in screens for node in s.walk_children(with_self=True)
+def is_about_to_change(app: App[Any]) -> bool:
+    """Whether a timer strikes soon that draws something."""
+    return any(
+        timer._repeat == 0 and timer._interval < _SOON and timer._task is not None and not timer._task.done()
+        for pump in _pumps(app)
+        for timer in pump._timers
     )
 
 
-def _is_waited_for(screen: Screen[object]) -> bool:
-    return bool(screen._callbacks) and screen.is_current
+def _pumps(app: App[Any]) -> Iterator[MessagePump]:
+    yield app
+    for stack in app._screen_stacks.values():
+        for screen in stack:
+            yield from screen.walk_children(with_self=True)
+
+
+def _is_busy(app: App[Any]) -> bool:
+    screen = app.screen
+    return bool(
+        screen._dirty_widgets
+        or screen._layout_required
+        or screen._callbacks
+        or any(map(_has_messages, _pumps(app)))
+    )
 
 
 def _has_messages(pump: MessagePump) -> bool:

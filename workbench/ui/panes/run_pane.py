@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.css.styles import RulesMap
+from textual.geometry import Size
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, Tab, TabbedContent, TabPane, Tabs
@@ -69,6 +70,8 @@ class RunPane(Vertical):
         self._state_due: Timer | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
         self._tallest = _HEADLINE
+        self._fitted = Size(-1, -1)
+        """The room that the headline was fitted to."""
         self._entered_early = False
         """Whether the user went into the shown tab before its content was there."""
 
@@ -142,6 +145,7 @@ class RunPane(Vertical):
 
     def _show_headline(self, content: Content) -> None:
         """With room for as many lines as any had so far, so that going from run to run moves nothing else."""
+        self._fitted = self.content_size
         static = self.query_one("#headline", Static)
         width = static.content_size.width
         height = content.get_height(cast(RulesMap, static.styles), width) if width else 0
@@ -179,7 +183,8 @@ class RunPane(Vertical):
         """Whether all that is known is shown."""
         pane = self.query_one(TabbedContent).active_pane
         content = _content(pane) if pane else None
-        return self._state_due is None and content is not None and content.is_mounted
+        fits = self._fitted == self.content_size
+        return fits and self._state_due is None and content is not None and content.is_mounted
 
     def _show_state_soon(self) -> None:
         """Not more often than one can read."""
