@@ -160,7 +160,7 @@ class RunPane(Vertical):
         """Fit the headline to the room that there is now."""
         self._tallest = _HEADLINE
         if self._shown:
-            self.call_after_refresh(self._show_headline, headline(self._shown))
+            self._show_headline(headline(self._shown))
 
     def on_tabbed_content_tab_activated(self) -> None:
         """Fill the tab that is shown now."""
@@ -183,7 +183,7 @@ class RunPane(Vertical):
         """Whether all that is known is shown."""
         pane = self.query_one(TabbedContent).active_pane
         content = _content(pane) if pane else None
-        fits = self._fitted == self.content_size
+        fits = self._fitted == self.content_size or not self.is_on_screen
         return fits and self._state_due is None and content is not None and content.is_mounted
 
     def _show_state_soon(self) -> None:

@@ -12,8 +12,6 @@ from workbench.ui.lines import Lines, LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
 from workbench.ui.widgets.log_view import LogView
 
-_NOTHING = LiveLines()
-
 
 class SearchLine(Input):
     """What to search for; Escape leaves it."""
@@ -32,6 +30,7 @@ class LogPane(Vertical):
 
     def __init__(self, identifier: str) -> None:
         super().__init__()
+        self._nothing = LiveLines()
         self._identifier = identifier
 
     def compose(self) -> ComposeResult:
@@ -58,7 +57,7 @@ class LogPane(Vertical):
         """
         view = self.log_view
         view.live, view.silence = live, silence
-        wanted = lines or _NOTHING
+        wanted = self._nothing if lines is None else lines
         if wanted is not view.lines:
             view.follow = follow
             view.show(wanted)
