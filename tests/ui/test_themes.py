@@ -75,7 +75,7 @@ def _is_worn(app: App[None]) -> bool:
     grounds = {Color.parse(app.theme_variables[name]).hex for name in theme_files.BACKGROUNDS}
     others = {Color.parse(theme.background or "").hex for theme in app.available_themes.values()}
     drawn = {text.bg for text in _read(app.screen)}
-    return bool(drawn & grounds) and not drawn & (others - grounds)
+    return bool(drawn) and not drawn & (others - grounds)
 
 
 class _Text(NamedTuple):
