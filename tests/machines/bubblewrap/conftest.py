@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from workbench.machines.bubblewrap.programs import find_programs
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MODES: tuple[Mode, ...] = ("root", "subuid", "single")
-_SUBIDS = "3000000-3065535"
+_SUBIDS = "3000000:65536"
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,11 @@ def person(request: pytest.FixtureRequest) -> Iterator[Person]:
         elif mode == "root":
             yield Person(mode, (), 0, directory)
         else:
-            with _user(subids=mode == "subuid") as (name, uid):
-                become = ("setpriv", f"--reuid={name}", f"--regid={name}", "--clear-groups", "--")
-                yield Person(mode, (*_reach(become), *become), uid, directory)
+            uid = _free_number()
+            become = ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--")
+            with tempfile.TemporaryDirectory(prefix="workbench-etc-") as etc:
+                known = _known(uid, Path(etc), subids=mode == "subuid")
+                yield Person(mode, (*known, *_reach((*known, *become)), *become), uid, directory)
     finally:
         shutil.rmtree(directory)
 
@@ -98,18 +99,25 @@ def outcomes(person: Person) -> dict[str, str]:
     return result
 
 
-@contextmanager
-def _user(*, subids: bool) -> Iterator[tuple[str, int]]:
-    """A user for the length of a test session: name and number."""
-    name = f"wb-{secrets.token_hex(4)}"
-    subprocess.run(["useradd", "--system", "--user-group", "--no-create-home", name], check=True)
-    try:
-        if subids:
-            ranges = ("--add-subuids", _SUBIDS, "--add-subgids", _SUBIDS)
-            subprocess.run(["usermod", *ranges, name], check=True)
-        yield name, pwd.getpwnam(name).pw_uid
-    finally:
-        subprocess.run(["userdel", name], check=True)
+def _free_number() -> int:
+    """Of no user of this host, nor of one that another process makes at the same time."""
+    taken = {user.pw_uid for user in pwd.getpwall()}
+    return next(uid for uid in iter(lambda: 20_000 + secrets.randbelow(20_000), None) if uid not in taken)
+
+
+def _known(uid: int, etc: Path, *, subids: bool) -> tuple[str, ...]:
+    """Runs a command where a user of that number is known, and nowhere else: machines are made of /etc.
+
+    Args:
+        etc: An empty directory for the lists of users.
+    """
+    lines = {"passwd": f"wb:x:{uid}:{uid}::/nonexistent:/bin/sh", "group": f"wb:x:{uid}:"}
+    if subids:
+        lines |= dict.fromkeys(("subuid", "subgid"), f"wb:{_SUBIDS}")
+    for name, line in lines.items():
+        (etc / name).write_text(f"{Path('/etc', name).read_text()}{line}\n")
+    mount = 'for file in "$0"/*; do mount --bind "$file" "/etc/${file##*/}" || exit; done; exec "$@"'
+    return ("unshare", "--mount", "sh", "-c", mount, str(etc))
 
 
 def _reach(become: tuple[str, ...]) -> tuple[str, ...]:
