@@ -109,7 +109,7 @@ class CaseRuns:
                     trial_dir=newest.trial_dir,
                 )
             )
-            self._say_stale(name, self.image_stale)
+            self._say_stale(name)
         return recalled
 
     def take_images(self, stale: str) -> None:
@@ -255,7 +255,7 @@ class CaseRuns:
         if self._now is None:
             return
         cases: list[Case] = [known.case for known in self.known.values()]
-        counted = {name: known.outcomes for name, known in self.known.items() if not self.image_stale}
+        counted = {} if self.image_stale else {name: known.outcomes for name, known in self.known.items()}
         verdict = decide(cases, counted)
         stale = f"the image is stale: {self.image_stale}" if self.image_stale else ""
         because = "; ".join(filter(None, (stale, self.nothing_because)))
@@ -266,9 +266,9 @@ class CaseRuns:
             self._verdict = verdict
             self._emit(ev.VerdictReached(task=self._task, verdict=verdict))
 
-    def _say_stale(self, name: str, why: str) -> None:
-        if why:
-            self._emit(ev.CaseStale(task=self._task, case=name, why=why))
+    def _say_stale(self, name: str) -> None:
+        if self.image_stale:
+            self._emit(ev.CaseStale(task=self._task, case=name, why=self.image_stale))
 
     def close(self) -> None:
         """Confirm nothing more."""
@@ -344,7 +344,7 @@ class CaseRuns:
         known, name = what.known, what.known.case.name
         self._emit(ev.RunEnded(task=self._task, case=name, run=what.run, outcome=outcome, slower=slower))
         if outcome.kind != "cancelled":
-            self._say_stale(name, self.image_stale)
+            self._say_stale(name)
         if outcome.kind != "cancelled" and what.counts:
             known.failed = outcome.met is False
             if known.keys.verdict == what.keys.verdict:

@@ -30,7 +30,7 @@ from workbench.ui.commands import APP, keys_shown
 from workbench.ui.drawing import draw_now
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
-from workbench.ui.slices import after_keys, key_pressed
+from workbench.ui.slices import after_keys, key_pressed, since_key
 from workbench.ui.source import EventSource
 from workbench.ui.visible import visible
 
@@ -127,7 +127,6 @@ class WorkbenchApp(BaseApp):
         self._engine_lost = ""
         self._ended = False
         self._drawn = 0.0
-        self._touched = 0.0
         self._due = False
         self._undrawn = 0
         self._taken = asyncio.Event()
@@ -281,7 +280,6 @@ class WorkbenchApp(BaseApp):
     async def on_event(self, event: events.Event) -> None:
         """Note when the user did something, whose effect comes before what else there is to draw."""
         if isinstance(event, events.InputEvent):
-            self._touched = time.monotonic()
             key_pressed()
         if await self.is_command(event):
             draw_now(self.screen)
@@ -289,14 +287,14 @@ class WorkbenchApp(BaseApp):
             await super().on_event(event)
 
     def _collect(self) -> None:
-        if time.monotonic() - self._touched > _REST:
+        if since_key() > _REST:
             own_process.collect()
 
     def _draw_soon(self) -> None:
         """Redraw at once, or at the end of the frame when the last redraw or a key was just now."""
         if self._due:
             return
-        wait = max(self._drawn, self._touched) + _FRAME - time.monotonic()
+        wait = _FRAME - min(time.monotonic() - self._drawn, since_key())
         if wait <= 0:
             self._draw()
         else:

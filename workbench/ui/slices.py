@@ -20,9 +20,14 @@ def key_pressed() -> None:
     _pressed = time.monotonic()
 
 
+def since_key() -> float:
+    """Seconds since the user did something."""
+    return time.monotonic() - _pressed
+
+
 async def after_keys() -> None:
     """Wait where the effect of a key may still be on its way to the screen."""
-    if (left := _pressed + _EFFECT - time.monotonic()) > 0:
+    if (left := _EFFECT - since_key()) > 0:
         await asyncio.sleep(left)
 
 
