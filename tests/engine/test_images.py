@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -60,24 +60,30 @@ echo $reward > /logs/verifier/reward.txt
 PLACE = "environment/Dockerfile"
 
 
-@pytest.fixture
-def greeting(tmp_path: Path) -> Path:
+FILES = {
+    "task.toml": CONFIG,
+    "instruction.md": "Copy /app/greeting to /app/out.\n",
+    "solution/solve.sh": "#!/bin/sh\ncp /app/greeting /app/out\n",
+    "tests/test.sh": TEST,
+    PLACE: DOCKERFILE,
+    "environment/greeting": "hello\n",
+}
+
+
+def write_greeting(task: Path, busybox: Path, files: Mapping[str, str]) -> Path:
     """A task whose image is built from a directory with a Dockerfile."""
-    task = tmp_path / "greeting"
-    files = {
-        "task.toml": CONFIG,
-        "instruction.md": "Copy /app/greeting to /app/out.\n",
-        "solution/solve.sh": "#!/bin/sh\ncp /app/greeting /app/out\n",
-        "tests/test.sh": TEST,
-        PLACE: DOCKERFILE,
-        "environment/greeting": "hello\n",
-    }
     for name, text in files.items():
         (task / name).parent.mkdir(parents=True, exist_ok=True)
         (task / name).write_text(text)
         (task / name).chmod(0o755 if name.endswith(".sh") else 0o644)
-    shutil.copy(BUSYBOX, task / "environment/busybox")
+    shutil.copy(busybox, task / "environment/busybox")
     return task
+
+
+@pytest.fixture
+def greeting(tmp_path: Path) -> Path:
+    """The task as it is."""
+    return write_greeting(tmp_path / "greeting", BUSYBOX, FILES)
 
 
 @pytest.fixture(autouse=True)
@@ -107,6 +113,15 @@ def started(engine: Engine, since: int) -> dict[str, bool]:
 def verdict(view: TaskView) -> tuple[str, int, int]:
     assert view.verdict is not None
     return view.verdict.kind, view.verdict.held, view.verdict.total
+
+
+async def build_for_long(engine: Engine, task: Path) -> TaskView:
+    """Open a task and save what takes longer to build than anyone waits, until that has begun."""
+    view = await engine.open(task)
+    rewrite(task / PLACE, "RUN echo", "RUN sleep 300\nRUN echo")
+    image = view.images["environment"]
+    await engine.until(lambda: image.building and len(image.steps) > 4)
+    return view
 
 
 async def settled(engine: Engine, view: TaskView, since: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.conftest import Engine, outcome
-from tests.engine.test_images import PLACE, built, cache, greeting, hasty, started, verdict
+from tests.engine.test_images import PLACE, build_for_long, built, cache, greeting, hasty, started, verdict
 from tests.engine.test_images_told import pause
 from tests.engine.test_loop import rewrite
 from tests.images.conftest import needs_buildah
@@ -104,10 +104,7 @@ async def test_a_task_that_can_no_longer_be_built_is_not_opened_on_the_image_of_
 
 
 async def test_a_cancelled_build_leaves_the_verdict_unproven(hasty: Engine, greeting: Path) -> None:
-    view = await hasty.open(greeting)
-    rewrite(greeting / PLACE, "RUN echo", "RUN sleep 300\nRUN echo")
-    image = view.images["environment"]
-    await hasty.until(lambda: image.building and len(image.steps) > 4)
+    view = await build_for_long(hasty, greeting)
     await hasty.link.send(wishes.CancelBuild(task=str(greeting)))
     await hasty.until(lambda: verdict(view) == ("unproven", 0, 2))
     assert reason(view) == "the image is stale: environment/Dockerfile changed"

@@ -12,6 +12,7 @@ from tests.engine.test_images import (
     CONFIG,
     DOCKERFILE,
     PLACE,
+    build_for_long,
     built,
     cache,
     greeting,
@@ -92,10 +93,7 @@ async def test_a_task_opened_paused_is_watched_for_what_goes_stale_and_built_on_
 
 
 async def test_a_build_that_was_cancelled_leaves_the_image_stale(hasty: Engine, greeting: Path) -> None:
-    view = await hasty.open(greeting)
-    rewrite(greeting / PLACE, "RUN echo", "RUN sleep 300\nRUN echo")
-    image = view.images["environment"]
-    await hasty.until(lambda: image.building and len(image.steps) > 4)
+    image = (await build_for_long(hasty, greeting)).images["environment"]
     await hasty.link.send(wishes.Cancel(task=str(greeting)))
     await hasty.until(lambda: image.stale == "environment/Dockerfile changed")
     assert not image.building
@@ -182,6 +180,13 @@ async def test_a_verifiers_build_has_its_own_timeout(hasty: Engine, greeting: Pa
 # A build that went well, and a machine on its image that does not: neither is told as the other.
 
 
+def assert_not_graded(view: TaskView, why: str) -> None:
+    """Doing nothing must fail, but what was not graded did not."""
+    nop = outcome(view.cases["nop"])
+    assert (nop.kind, nop.met) == ("void", None)
+    assert nop.reason.startswith(f"it was not graded: {why}")
+
+
 async def test_an_environment_that_never_becomes_healthy_is_no_failed_build(
     hasty: Engine, greeting: Path
 ) -> None:
@@ -194,9 +199,7 @@ async def test_an_environment_that_never_becomes_healthy_is_no_failed_build(
     assert verdict(view) == ("broken", 0, 2)
     assert view.verdict is not None
     assert view.verdict.reason.startswith("oracle must pass: the environment never became healthy")
-    nop = outcome(view.cases["nop"])
-    assert (nop.kind, nop.met) == ("void", None)
-    assert nop.reason.startswith("it was not graded: the environment never became healthy")
+    assert_not_graded(view, "the environment never became healthy")
 
 
 async def test_an_image_without_a_shell_did_not_start_and_is_no_failed_build(
@@ -211,9 +214,7 @@ async def test_an_image_without_a_shell_did_not_start_and_is_no_failed_build(
     assert verdict(view) == ("unproven", 0, 2)
     assert view.verdict is not None
     assert view.verdict.reason.startswith("oracle is error: the environment did not start: ")
-    nop = outcome(view.cases["nop"])
-    assert (nop.kind, nop.met) == ("void", None)
-    assert nop.reason.startswith("it was not graded: the environment did not start: ")
+    assert_not_graded(view, "the environment did not start: ")
 
 
 async def test_an_entrypoint_that_ends_takes_its_machine_with_it_as_in_a_container(

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.engine.conftest import Engine, outcome
-from tests.engine.test_images import TEST, built
+from tests.engine.test_images import FILES, PLACE, built, write_greeting
 from tests.microvm.conftest import boot
 from workbench import events as ev
 from workbench import wishes
@@ -25,25 +24,12 @@ from workbench.machines.smol.purge import forget_kept, session_of
 from workbench.machines.smol.session import SmolSession
 
 BUILDER = os.environ.get("MICROVM_BUILDER", "")
-CONFIG = """\
-version = "1.0"
-
-[task]
-name = "tests/greeting"
-description = "Copy a greeting."
-
-[agent]
-timeout_sec = 300.0
-
-[verifier]
-timeout_sec = 300.0
-
-[environment]
-build_timeout_sec = 900.0
-cpus = 1
-memory_mb = 512
-network_mode = "no-network"
-"""
+CONFIG = (
+    FILES["task.toml"]
+    .replace("_sec = 30.0", "_sec = 300.0")
+    .replace("build_timeout_sec = 60.0", "build_timeout_sec = 900.0")
+    + 'cpus = 1\nmemory_mb = 512\nnetwork_mode = "no-network"\n'
+)
 DOCKERFILE = """\
 FROM scratch
 COPY busybox /bin/busybox
@@ -63,22 +49,14 @@ PATIENCE = 900.0
 
 @pytest.fixture
 def greeting(tmp_path: Path, rootfs: Path) -> Path:
-    task = tmp_path / "greeting"
     files = {
         "task.toml": CONFIG,
-        "instruction.md": "Copy /app/greeting to /app/out.\n",
         "solution/solve.sh": SOLVE,
-        "tests/test.sh": TEST,
-        "environment/Dockerfile": DOCKERFILE,
+        PLACE: DOCKERFILE,
         # What the store has kept of earlier tests is not built again.
         "environment/greeting": f"hello {secrets.token_hex(8)}\n",
     }
-    for name, text in files.items():
-        (task / name).parent.mkdir(parents=True, exist_ok=True)
-        (task / name).write_text(text)
-        (task / name).chmod(0o755 if name.endswith(".sh") else 0o644)
-    shutil.copy(rootfs / "usr/bin/busybox", task / "environment/busybox")
-    return task
+    return write_greeting(tmp_path / "greeting", rootfs / "usr/bin/busybox", FILES | files)
 
 
 @pytest.mark.skipif(not BUILDER, reason="MICROVM_BUILDER names no image with buildah")

@@ -11,7 +11,7 @@ from tests.ui import streams, task_streams
 from tests.ui.driving import Driven, opened, still, until
 from tests.ui.streams import Stream
 from tests.ui.task_streams import TaskStream
-from tests.ui.trials import at, trial, two_trials
+from tests.ui.trials import raised, two_trials
 from workbench import events as ev
 from workbench.trials.file_changes import Changes, FileChange, write_changes
 from workbench.trials.outcome import Outcome, Test
@@ -120,19 +120,6 @@ def tested() -> Stream:
     return Stream().engine().task().whole("oracle", outcome, streams.FAILING)
 
 
-def raised() -> Stream:
-    """A run that ended in an exception."""
-    outcome = Outcome(
-        kind="error",
-        reason="the environment did not start",
-        exception="EnvironmentStartTimeoutError",
-        detail=("after 600 s",),
-    )
-    stream = Stream().engine().task().whole("oracle", outcome)
-    trial(Path("trial-1"), trial_log="Collecting artifacts\n", exception_txt="Traceback: boom\n")
-    return at(stream, "oracle-1", Path("trial-1"))
-
-
 def colourful() -> Stream:
     """Output in every colour that a program can name, on every ground, and with sequences that are shown."""
     codes = [*range(30, 38), *range(90, 98), 2, 7, *range(40, 48), *range(100, 108)]
@@ -183,7 +170,7 @@ _RUN = {
     "timing": Scene(streams.busy, (*[NEXT] * 4, "3")),
     "changes": Scene(changed, (*[NEXT] * 5, "3")),
     "files": Scene(two_trials, (*[NEXT] * 5, "3", "j", "j", "j")),
-    "log": Scene(raised, (*[NEXT] * 6, "3")),
+    "log": Scene(lambda: raised(Path("trial-1")), (*[NEXT] * 6, "3")),
 }
 _COMPARE = {
     f"compare {tab}": Scene(two_trials, ("j", "c", *[NEXT] * steps, *keys))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.ui.driving import Driven, opened, until
 from tests.ui.streams import PASSING, TASK, Stream, holding, passed
-from tests.ui.trials import agent_step, at, trajectory, trial
+from tests.ui.trials import agent_step, at, raised, trajectory, trial
 from workbench import events as ev
 from workbench import wishes
 from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
@@ -229,15 +229,7 @@ async def test_files_are_listed_artifacts_first_and_shown_in_colours(tmp_path: P
 
 
 async def test_the_log_begins_with_what_was_raised(tmp_path: Path) -> None:
-    directory = trial(tmp_path, trial_log="Collecting artifacts\n", exception_txt="Traceback: boom\n")
-    outcome = Outcome(
-        kind="error",
-        reason="the environment did not start",
-        exception="EnvironmentStartTimeoutError",
-        detail=("after 600 s",),
-    )
-    stream = Stream().engine().task().whole("oracle", outcome)
-    async with opened(at(stream, "oracle-1", directory)) as driven:
+    async with opened(raised(tmp_path)) as driven:
         text = await show(driven, "log")
         assert "log !" in text
         order = [

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.ui.streams import TASK, Stream, holding
 from workbench import events as ev
+from workbench.trials.outcome import Outcome
 
 
 def agent_step(number: int, command: str, result: str, **more: Any) -> dict[str, Any]:
@@ -83,3 +84,16 @@ def two_trials() -> Stream:
     )
     trial(Path("trial-2"), agent__trajectory_json=trajectory(steps[0], agent_step(2, "rm -rf /app", "gone")))
     return at(at(holding(), "oracle-1", Path("trial-1")), "nop-1", Path("trial-2"))
+
+
+def raised(directory: Path) -> Stream:
+    """A run that ended in an exception."""
+    outcome = Outcome(
+        kind="error",
+        reason="the environment did not start",
+        exception="EnvironmentStartTimeoutError",
+        detail=("after 600 s",),
+    )
+    stream = Stream().engine().task().whole("oracle", outcome)
+    trial(directory, trial_log="Collecting artifacts\n", exception_txt="Traceback: boom\n")
+    return at(stream, "oracle-1", directory)
