@@ -30,6 +30,7 @@ from workbench.ui.commands import APP, keys_shown
 from workbench.ui.drawing import draw_now
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
+from workbench.ui.once import once
 from workbench.ui.slices import after_keys, key_pressed, since_key
 from workbench.ui.source import EventSource
 from workbench.ui.visible import visible
@@ -299,7 +300,7 @@ class WorkbenchApp(BaseApp):
             self._draw()
         else:
             self._due = True
-            self.set_timer(wait, self._draw)
+            once(self, wait, self._draw)
 
     def _draw(self) -> None:
         self._due = False

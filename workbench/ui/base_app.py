@@ -21,6 +21,7 @@ from textual.widget import Widget
 
 from workbench.settings import Settings
 from workbench.ui import theme_files
+from workbench.ui.once import once
 from workbench.ui.visible import visible
 
 _THEMES_LOOKED_AT = 1.0
@@ -150,7 +151,7 @@ class BaseApp(App[None]):
             screen._compositor._dirty_regions.update(regions(renderable))
             if not self._catching_up:
                 self._catching_up = True
-                self.set_timer(LOOK_AGAIN, self._catch_up)
+                once(self, LOOK_AGAIN, self._catch_up)
         else:
             super()._display(screen, renderable)
 

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static, Tab, TabbedContent, TabPane, Tabs
 
 from workbench.ui.drawing import entitle, put
+from workbench.ui.once import once
 from workbench.ui.panes.headline import headline
 from workbench.ui.tabs import labels
 from workbench.ui.tabs.load import load
@@ -189,7 +190,7 @@ class RunPane(Vertical):
     def _show_state_soon(self) -> None:
         """Not more often than one can read."""
         if self._state_due is None:
-            self._state_due = self.set_timer(_STATE_SECONDS, self._show_state)
+            self._state_due = once(self, _STATE_SECONDS, self._show_state)
 
     def _show_tab(self) -> None:
         pane = self.query_one(TabbedContent).active_pane

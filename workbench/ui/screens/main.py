@@ -19,6 +19,7 @@ from workbench.task.marked import CONFIG
 from workbench.ui import opening, tasks, words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import MAIN
+from workbench.ui.once import once
 from workbench.ui.panes.run_pane import RunPane
 from workbench.ui.remembered import TaskLook
 from workbench.ui.resizing import COLUMN_STEP, SHELLS_STEP, Borders
@@ -163,7 +164,7 @@ class MainScreen(TaskScreen):
         self._run = ""
         if self._looking:
             self._looking.stop()
-        self._looking = self.set_timer(_LOOK_SECONDS, self._look)
+        self._looking = once(self, _LOOK_SECONDS, self._look)
         self._show_run()
         if bool(self.case) != self._had_case:
             # The footer is made anew for this, which takes long.

@@ -21,6 +21,7 @@ from textual.visual import Visual
 
 from workbench.ui.ansi import PLAIN, Palette, Pen, pen_after, pieces, shown, uncolored
 from workbench.ui.lines import Lines, LiveLines
+from workbench.ui.once import once
 from workbench.ui.rows import Rows
 from workbench.ui.slices import in_slices
 from workbench.ui.strips import restyle
@@ -186,7 +187,7 @@ class LinesView(ScrollView, can_focus=True):
         elif size != self.virtual_size:
             self.set_reactive(LinesView.virtual_size, size)
             if self._scrollbar_due is None:
-                self._scrollbar_due = self.set_timer(_SCROLLBAR_SECONDS, self._show_scrollbar)
+                self._scrollbar_due = once(self, _SCROLLBAR_SECONDS, self._show_scrollbar)
 
     def _show_scrollbar(self) -> None:
         self._scrollbar_due = None
