@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.ui.driving import Driven, opened, until
-from tests.ui.streams import TASK, Stream, failed, holding, passed
+from tests.ui.streams import PASSING, TASK, Stream, failed, holding, passed
 from tests.ui.trials import agent_step, at, trajectory, trial
 from workbench import events as ev
 from workbench import wishes
@@ -115,6 +115,15 @@ async def test_where_neither_run_named_tests_that_is_said() -> None:
     async with opened(holding()) as driven:
         await compared(driven, "j", "c", *["right_square_bracket"] * 2)
         assert "Neither run has anything here." in driven.text
+
+
+async def test_where_one_run_has_nothing_to_compare_that_is_said() -> None:
+    stream = Stream().engine().task().whole("oracle", passed(), PASSING).whole("nop", failed())
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c")
+        assert "the right run has nothing here" in driven.text
+        await compared(driven, "x")
+        assert "the left run has nothing here" in driven.text
 
 
 async def test_timings_share_one_scale() -> None:

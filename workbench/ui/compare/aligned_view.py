@@ -80,6 +80,8 @@ class AlignedView(ScrollView, can_focus=True):
             return "no difference"
         at = f"{self._differences.index(self._here) + 1} of " if self._here in self._differences else ""
         said = f"difference {at}{count}" if at else f"{count} difference{'s' if count > 1 else ''}"
+        if not (self._left and self._right):
+            said = f"the {'right' if self._left else 'left'} run has nothing here"
         return said if self.beside else f"{said} · {self.one_side} only"
 
     def action_difference(self, by: int = 1) -> None:
