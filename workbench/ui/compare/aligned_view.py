@@ -78,10 +78,12 @@ class AlignedView(ScrollView, can_focus=True):
             return ""
         if not count:
             return "no difference"
-        at = f"{self._differences.index(self._here) + 1} of " if self._here in self._differences else ""
-        said = f"difference {at}{count}" if at else f"{count} difference{'s' if count > 1 else ''}"
         if not (self._left and self._right):
             said = f"the {'right' if self._left else 'left'} run has nothing here"
+        elif self._here in self._differences:
+            said = f"difference {self._differences.index(self._here) + 1} of {count}"
+        else:
+            said = f"{count} difference{'s' if count > 1 else ''}"
         return said if self.beside else f"{said} · {self.one_side} only"
 
     def action_difference(self, by: int = 1) -> None:
