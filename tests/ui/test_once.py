@@ -1,4 +1,4 @@
-"""Timers and layouts of a process that is held up."""
+"""Timers of a process that is held up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.ui.driving import opened, until
 from tests.ui.streams import TASK, holding
 from workbench import events as ev
 from workbench.ui.once import once
-from workbench.ui.panes.run_pane import RunPane
 
 
 @pytest.fixture
@@ -48,12 +47,3 @@ async def test_a_screen_that_was_held_up_still_shows_what_comes(held_up: None) -
             await driven.pilot.pause()
         await driven.settle()
         assert "○ not watching" in driven.text
-
-
-async def test_a_run_is_fitted_to_a_room_that_changed_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunPane, "on_resize", lambda self: None)
-    async with opened(holding()) as driven:
-        before = driven.app.screen.query_one(RunPane).content_size
-        driven.source.die(-9)
-        await driven.settle()
-        assert driven.app.screen.query_one(RunPane).content_size.height < before.height

@@ -86,8 +86,6 @@ class RunPane(Vertical):
     def on_mount(self) -> None:
         """Name the pane."""
         entitle(self, self._title)
-        # On a busy machine a layout may change the size without a `Resize`.
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._fit)
 
     @property
     def tab(self) -> str:
@@ -161,11 +159,8 @@ class RunPane(Vertical):
 
     def on_resize(self) -> None:
         """Fit the headline to the room that there is now."""
-        self._fit()
-
-    def _fit(self, _: object = None) -> None:
-        if self._shown and self._fitted != self.content_size and self.is_on_screen:
-            self._tallest = _HEADLINE
+        self._tallest = _HEADLINE
+        if self._shown:
             self._show_headline(headline(self._shown))
 
     def on_tabbed_content_tab_activated(self) -> None:

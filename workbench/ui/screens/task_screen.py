@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from textual.events import Resize
+from textual.geometry import Size
 from textual.screen import Screen
 
 from workbench import wishes
@@ -39,6 +41,21 @@ class TaskScreen(Screen[None]):
         self._marked = marked
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        """Lay out, and tell every widget whose size became another.
+
+        Textual tells those whose size differs from the one in its map. After a scroll, whoever asks where a
+        widget is has that map renewed, with sizes that no widget was told of.
+        """
+        map_before = self._compositor._full_map
+        sizes = {widget: widget.outer_size for widget in map_before}
+        super()._refresh_layout(size, scroll)
+        for widget, (region, _, _, virtual_size, container_size, *_) in self._compositor._full_map.items():
+            if widget not in sizes or widget.outer_size == sizes[widget]:
+                continue
+            if map_before[widget].region.size == region.size:
+                widget.post_message(Resize(region.size, virtual_size, container_size))
 
     @property
     @abstractmethod
