@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
-import pytest
+import importlib
+import pkgutil
+from inspect import getmembers, isclass
+
+from textual.app import App
+from textual.events import Resize
 from textual.geometry import Size
+from textual.screen import Screen
+from textual.widgets import Static
 
-from tests.ui.driving import opened
-from tests.ui.streams import holding
-from workbench.ui.panes.run_pane import RunPane
-from workbench.ui.screens.main import MainScreen
+from tests.ui.driving import until
+from workbench import ui
+from workbench.ui.full_layout import FullLayout
 
 
-async def test_a_widget_is_told_of_its_size_though_somebody_asked_for_its_place_before_the_layout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    refresh = MainScreen.refresh_views
-    asked: list[Size] = []
+class Told(Static):
+    """A widget that notes what it is told."""
 
-    def refresh_and_ask(screen: MainScreen, engine_lost: str | None = None) -> None:
-        refresh(screen, engine_lost)
+    def __init__(self) -> None:
+        super().__init__()
+        self.styles.height = "1fr"
+        self.told: list[Size] = []
+
+    def on_resize(self, event: Resize) -> None:
+        self.told.append(event.size)
+
+
+async def test_a_widget_is_told_of_its_size_though_somebody_asked_for_its_place_before_the_layout() -> None:
+    app: App[None] = App()
+    async with app.run_test(size=(80, 24)) as pilot:
+        banner, told = Static("a banner"), Told()
+        screen = FullLayout[None]()
+        await app.push_screen(screen)
+        await screen.mount(banner, told)
+        await until(pilot, lambda: told.told == [Size(80, 23)])
+        banner.display = False
         # As a scroll leaves it.
         screen._compositor._full_map_invalidated = True
-        asked.append(screen.query_one(RunPane).content_size)
+        assert told.region.height == 24
+        await until(pilot, lambda: told.told == [Size(80, 23), Size(80, 24)])
 
-    async with opened(holding()) as driven:
-        run = driven.app.screen.query_one(RunPane)
-        before = run.content_size
-        monkeypatch.setattr(MainScreen, "refresh_views", refresh_and_ask)
-        driven.source.die(-9)
-        await driven.settle()
-        assert asked
-        assert run.content_size.height < before.height
+
+def test_every_screen_is_laid_out_so() -> None:
+    modules = [
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(ui.__path__, f"{ui.__name__}.")
+    ]
+    screens = {
+        made
+        for module in modules
+        for _, made in getmembers(module, isclass)
+        if issubclass(made, Screen) and made.__module__ == module.__name__
+    }
+    assert len(screens) > 8
+    assert [screen for screen in screens if not issubclass(screen, FullLayout)] == []

@@ -6,10 +6,11 @@ from textual import events
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from workbench.ui.full_layout import FullLayout
 from workbench.ui.overlay_commands import EVERYWHERE
 
 
-class Overlay[Result](ModalScreen[Result]):
+class Overlay[Result](FullLayout[Result], ModalScreen[Result]):
     """A click beside it closes it, and help and palette can be asked for from it."""
 
     BINDINGS = EVERYWHERE.bindings()

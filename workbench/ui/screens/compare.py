@@ -7,7 +7,6 @@ from collections.abc import Callable
 from textual import on, work
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static, TabbedContent, TabPane, Tabs
 
 from workbench.session import Run
@@ -20,6 +19,7 @@ from workbench.ui.compare.material import Matter, lines, stamp
 from workbench.ui.compare.others import Seen, task_name
 from workbench.ui.compare.tables import tests_beside, timing_beside
 from workbench.ui.drawing import entitle, put
+from workbench.ui.full_layout import FullLayout
 from workbench.ui.origin import origins
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.key_bar import KeyBar
@@ -34,7 +34,7 @@ _LOOKED_AT = 1.0
 _TITLE = "Side by side · the left one is the baseline"
 
 
-class CompareScreen(Screen[None]):
+class CompareScreen(FullLayout[None]):
     """The left run is the baseline."""
 
     CSS_PATH = "compare.tcss"

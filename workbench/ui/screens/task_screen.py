@@ -8,16 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from textual.events import Resize
-from textual.geometry import Size
-from textual.screen import Screen
-
 from workbench import wishes
 from workbench.cases.case import Trace
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui import opening
 from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import COMPARE_WITH, keys_shown
+from workbench.ui.full_layout import FullLayout
 from workbench.ui.messages import Wished
 from workbench.ui.targets import Target
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.ui.compare.others import Seen
 
 
-class TaskScreen(Screen[None]):
+class TaskScreen(FullLayout[None]):
     """Selection and wishes, whatever they are shown by."""
 
     def __init__(self, task: str, session: Session, clock: Callable[[], float], marked: str) -> None:
@@ -41,21 +38,6 @@ class TaskScreen(Screen[None]):
         self._marked = marked
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
-
-    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
-        """Lay out, and tell every widget whose size became another.
-
-        Textual tells those whose size differs from the one in its map. After a scroll, whoever asks where a
-        widget is has that map renewed, with sizes that no widget was told of.
-        """
-        map_before = self._compositor._full_map
-        sizes = {widget: widget.outer_size for widget in map_before}
-        super()._refresh_layout(size, scroll)
-        for widget, (region, _, _, virtual_size, container_size, *_) in self._compositor._full_map.items():
-            if widget not in sizes or widget.outer_size == sizes[widget]:
-                continue
-            if map_before[widget].region.size == region.size:
-                widget.post_message(Resize(region.size, virtual_size, container_size))
 
     @property
     @abstractmethod
