@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.ui import streams, task_streams
 from tests.ui.driving import Driven, opened, still, until
@@ -34,9 +35,15 @@ class Scene:
     """Whether the engine is killed in the end."""
 
     @asynccontextmanager
-    async def seen(self, size: tuple[int, int] = (160, 50), theme: str = "night") -> AsyncIterator[Driven]:
-        """The app, once everything is on its screen."""
-        async with opened(self.stream(), size, theme=theme, shell=self.shell) as driven:
+    async def seen(
+        self, size: tuple[int, int] = (160, 50), theme: str = "night", **options: Any
+    ) -> AsyncIterator[Driven]:
+        """The app, once everything is on its screen.
+
+        Args:
+            options: As of `app_for`.
+        """
+        async with opened(self.stream(), size, theme=theme, shell=self.shell, **options) as driven:
             if self.shell:
                 driven.source.feed(*TaskStream().shell().events)
                 await until(driven.pilot, lambda: bool(driven.app.screen.query_one(TaskShells).shells))

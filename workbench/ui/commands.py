@@ -41,6 +41,10 @@ class Offer:
     """The heading in the help."""
     commands: tuple[Command, ...]
 
+    def __getitem__(self, identifier: str) -> Command:
+        """A command by its `id`. Raises `KeyError` where there is none."""
+        return {command.id: command for command in self.commands}[identifier]
+
     def bindings(self) -> list[BindingType]:
         """The commands as Textual binds them."""
         return [
@@ -70,10 +74,19 @@ def offered(screen: Screen[object]) -> Iterator[tuple[DOMNode, Offer]]:
 
 
 def keys_shown(app: App[Any], command: Command) -> str:
-    """A command's keys as they are called, after what the user changed."""
+    """All keys of a command as they are called, after what the user changed."""
+    return " ".join(_key_names(app, command))
+
+
+def key_shown(app: App[Any], command: Command) -> str:
+    """The first key of a command, for a sentence that speaks of it."""
+    return _key_names(app, command)[0]
+
+
+def _key_names(app: App[Any], command: Command) -> list[str]:
     keys = app._keymap.get(command.id, command.keys)  # Textual has no public way to read it back.
-    names = [app.get_key_display(Binding(key.strip(), "")) for key in keys.split(",")]
-    return " ".join(dict.fromkeys(names))
+    names = (app.get_key_display(Binding(key.strip(), "")) for key in keys.split(","))
+    return list(dict.fromkeys(names))
 
 
 def _seen(widget: Widget) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from textual.app import App
 from textual.content import Content
 
 from workbench.images.build_events import BaseImage, RegistryAnswer, StepRecord
 from workbench.images.image_view import ImageView
 from workbench.ui import words
+from workbench.ui.commands import key_shown
 from workbench.ui.figures import ago, count
+from workbench.ui.overlay_commands import IMAGES
 from workbench.ui.visible import one_line
 
 _NAME = 12
@@ -19,7 +23,7 @@ _DIGEST = 12
 type Answers = Mapping[str, RegistryAnswer]
 
 
-def facts(image: ImageView, answers: Answers, now: float) -> Content:
+def facts(app: App[Any], image: ImageView, answers: Answers, now: float) -> Content:
     """Everything about the image that serves, a line each.
 
     Args:
@@ -36,7 +40,7 @@ def facts(image: ImageView, answers: Answers, now: float) -> Content:
         lines.append(("built", Content(f"{ago(now - image.built_at)}{took}{by}")))
     if ready.steps:
         lines.append(("steps", Content(steps_words(ready.steps))))
-    lines += [("from", base_words(base, answers)) for base in ready.bases]
+    lines += [("from", base_words(app, base, answers)) for base in ready.bases]
     lines += [("note", Content.styled(one_line(warning), words.WARN)) for warning in ready.warnings]
     lines += [
         (name, Content(one_line(value)))
@@ -55,24 +59,25 @@ def steps_words(steps: Iterable[StepRecord]) -> str:
     return f"{said}, the rest took {words.seconds(sum(step.seconds for step in made))}" if made else said
 
 
-def base_words(base: BaseImage, answers: Answers) -> Content:
+def base_words(app: App[Any], base: BaseImage, answers: Answers) -> Content:
     """An image of a registry: whether it is pinned, what is in use, and whether its name has moved."""
     used = f", in use is {_short(base.digest)}" if base.digest and not base.pinned else ""
     pinned = "pinned" if base.pinned else "not pinned"
     return Content.assemble(
-        (one_line(base.name), "bold"), f"  {pinned}{used}", *_moved(base, answers.get(base.name))
+        (one_line(base.name), "bold"), f"  {pinned}{used}", *_moved(app, base, answers.get(base.name))
     )
 
 
-def _moved(base: BaseImage, answer: RegistryAnswer | None) -> Iterator[tuple[str, str]]:
+def _moved(app: App[Any], base: BaseImage, answer: RegistryAnswer | None) -> Iterator[tuple[str, str]]:
     if base.pinned:
         return
     if answer is None:
-        yield "; u asks its registry", words.MUTED
+        yield f"; {key_shown(app, IMAGES['images.ask'])} asks its registry", words.MUTED
     elif answer.error:
         yield f"; {one_line(answer.error)}", words.WARN
     elif answer.moved and answer.used == base.digest:
-        yield f"; its name has moved to {_short(answer.now)}: U fetches that", words.WARN
+        key = key_shown(app, IMAGES["images.fetch"])
+        yield f"; its name has moved to {_short(answer.now)}: {key} fetches that", words.WARN
     elif base.digest:
         yield "; its name has not moved", words.OK
     else:

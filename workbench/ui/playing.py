@@ -13,7 +13,7 @@ from workbench.recording.player import Player
 from workbench.ui import crash
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.clicks import clickable
-from workbench.ui.commands import APP, PLAYER, PLAYER_STEP, Offer
+from workbench.ui.commands import APP, PLAYER, PLAYER_STEP, Offer, key_shown
 from workbench.ui.messages import Ended, Wished
 from workbench.ui.visible import visible
 
@@ -56,13 +56,23 @@ class PlayBar(Static):
                 (f"{sign} {state}", "bold $accent"),
                 f" · a recording · {where} · {player.speed:g} times as fast{loop}",
                 ("    ", "$muted"),
-                _key("space pause", "app.pause"),
-                _key("  ← ", f"app.skip(-{PLAYER_STEP})"),
-                _key(f" → {PLAYER_STEP} s  ", f"app.skip({PLAYER_STEP})"),
-                _key("+ ", "app.faster(1)"),
-                _key("- speed", "app.faster(-1)"),
+                self._click("play.pause", " pause"),
+                "  ",
+                self._click("play.back"),
+                "  ",
+                self._click("play.forth", f" {PLAYER_STEP} s"),
+                "  ",
+                self._click("play.faster"),
+                " ",
+                self._click("play.slower", " speed"),
             )
         )
+
+    def _click(self, identifier: str, does: str = "") -> Content:
+        """A command by its key, which can be clicked."""
+        command = PLAYER[identifier]
+        said = Content.styled(f"{key_shown(self.app, command)}{does}", "$muted")
+        return clickable(said, f"app.{command.action}")
 
 
 class PlayApp(WorkbenchApp):
@@ -120,11 +130,6 @@ class PlayApp(WorkbenchApp):
     def action_restart_engine(self) -> None:
         """Play from the beginning."""
         self.player.seek(0)
-
-
-def _key(text: str, action: str) -> Content:
-    """A key as the bar names it, which can be clicked."""
-    return clickable(Content.styled(text, "$muted"), action)
 
 
 def _clock(seconds: float) -> str:

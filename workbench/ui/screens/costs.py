@@ -11,6 +11,7 @@ from workbench.events import MachineCost
 from workbench.machines.machine import GuestUsage
 from workbench.session import Session
 from workbench.ui import words
+from workbench.ui.commands import MAIN, key_shown
 from workbench.ui.figures import count, memory
 from workbench.ui.overlay_commands import COSTS
 from workbench.ui.screens.live import LiveScreen
@@ -41,24 +42,31 @@ class CostsScreen(LiveScreen[None]):
     def on_mount(self) -> None:
         """Name the overlay, and show what is known."""
         self.query_one("#costs").border_title = "What machines and states cost"
-        self.query_one("#costs").border_subtitle = "escape closes"
+        self.query_one("#costs").border_subtitle = Content(
+            f"{key_shown(self.app, COSTS['costs.close'])} closes"
+        )
         self.refresh_views()
 
     def refresh_views(self) -> None:
         """Show the newest figures."""
         room = self.query_one("#costs-text").content_size.width
-        self.query_one("#costs-text", Static).update(_table(self._session, room))
+        text = _table(self._session, room) or Content.styled(
+            "No machine and no state is alive. Shells and runs make them; "
+            f"{key_shown(self.app, MAIN['shell.case'])} opens a shell.",
+            words.MUTED,
+        )
+        self.query_one("#costs-text", Static).update(text)
 
     def on_resize(self) -> None:
         """Fit the columns again."""
         self.call_after_refresh(self.refresh_views)
 
 
-def _table(session: Session, room: int) -> Content:
+def _table(session: Session, room: int) -> Content | None:
+    """None where nothing is alive."""
     costs = None if session.stopped else session.costs
     if costs is None or not (costs.machines or costs.states):
-        said = "No machine and no state is alive. Shells and runs make them; s opens a shell."
-        return Content.styled(said, words.MUTED)
+        return None
     lines = [
         *_part("machine", "on", costs.machines, ("memory", "CPU", "processes"), room),
         Content(),

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from workbench import wishes
 from workbench.session import Run, Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import GRID
+from workbench.ui.commands import GRID, key_shown
 from workbench.ui.drawing import put
 from workbench.ui.figures import count, memory
 from workbench.ui.messages import Wished
@@ -118,7 +118,8 @@ class GridScreen(LiveScreen[None]):
             return Content.styled(" Reading the task ...", words.MUTED)
         if self._case not in self._view.cases:
             return Content.styled(f" There is no case {one_line(self._case)}.", words.MUTED)
-        return Content.styled(f" No trial yet. r runs {self._times} of them.", words.MUTED)
+        key = key_shown(self.app, GRID["grid.repeat"])
+        return Content.styled(f" No trial yet. {key} runs {self._times} of them.", words.MUTED)
 
     def action_repeat(self) -> None:
         """Run the case several times more."""

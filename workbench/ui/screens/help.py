@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from workbench.ui.clicks import clickable
-from workbench.ui.commands import Command, keys_shown, offered
+from workbench.ui.commands import Command, key_shown, keys_shown, offered
 from workbench.ui.overlay import Overlay
 from workbench.ui.overlay_commands import HELP
 
@@ -41,7 +41,10 @@ class HelpScreen(Overlay[None]):
     def compose(self) -> ComposeResult:
         """A line to filter by, over the keys."""
         with Vertical(id="help"):
-            yield Input(placeholder="filter by key or word; Escape closes", id="help-filter")
+            yield Input(
+                placeholder=f"filter by key or word; {key_shown(self.app, HELP['help.close'])} closes",
+                id="help-filter",
+            )
             with VerticalScroll(id="help-keys", can_focus=False):
                 yield Static(id="help-text")
 

@@ -19,6 +19,7 @@ from workbench.images.dockerfile import is_pinned
 from workbench.images.image_view import ImageStep, ImageView
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.commands import MAIN, key_shown
 from workbench.ui.figures import ago
 from workbench.ui.image_facts import base_words, facts, steps_words
 from workbench.ui.images import (
@@ -90,7 +91,11 @@ class ImagesScreen(LiveScreen[None]):
     def on_mount(self) -> None:
         """Begin at what happens."""
         self.query_one("#images").border_title = "Images"
-        self.query_one("#images").border_subtitle = "escape closes · x cancels a build · u asks registries"
+        does = {"close": "closes", "cancel": "cancels a build", "ask": "asks registries"}
+        foot = " · ".join(
+            f"{key_shown(self.app, IMAGES[f'images.{one}'])} {what}" for one, what in does.items()
+        )
+        self.query_one("#images").border_subtitle = Content(foot)
         self.refresh_views()
         self.set_focus(self.query_one(Steps))
 
@@ -156,7 +161,7 @@ class ImagesScreen(LiveScreen[None]):
         registry: tuple[str | Content, ...] = ()
         if opened.in_registry:
             base = BaseImage(image, pinned=is_pinned(image))
-            registry = "\n\n", base_words(base, self._view.registries)
+            registry = "\n\n", base_words(self.app, base, self._view.registries)
         return Content.assemble(
             "Nothing is built for this task: its machines boot ",
             (one_line(image), "bold"),
@@ -180,11 +185,12 @@ class ImagesScreen(LiveScreen[None]):
         option = self.query_one(Steps).highlighted_option
         row = self._rows.get(option.id or "") if option else None
         pane = self.query_one(LogPane)
-        why = _why(row.image, watching=self._view.watching) if row else Content()
+        resume = "" if self._view.watching else key_shown(self.app, MAIN["watch.toggle"])
+        why = _why(row.image, resume) if row else Content()
         self.query_one("#image-why", Static).update(why)
         if row is None or row.step is None:
             self._source = None
-            said = facts(row.image, self._view.registries, self._clock()) if row else Content()
+            said = facts(self.app, row.image, self._view.registries, self._clock()) if row else Content()
             pane.show(None, silence=said)
             return
         if row.step is not self._source:
@@ -229,15 +235,19 @@ def _step_line(step: ImageStep, number: int, mark: words.Mark) -> Content:
     )
 
 
-def _why(image: ImageView, *, watching: bool) -> Content:
-    """Why the newest build gave none, why it is stale, or why it was made."""
+def _why(image: ImageView, resume: str) -> Content:
+    """Why the newest build gave none, why it is stale, or why it was made.
+
+    Args:
+        resume: The key that watches again; empty while files are watched.
+    """
     if image.failed:
         return Content.assemble(("✗ ", words.BAD), one_line(failure_words(image)))
     if image.stale and not image.building:
         then = (
-            "the next save builds it"
-            if watching
-            else "it is built when you run cases, or watch again: p on the task"
+            f"it is built when you run cases, or watch again: {resume} on the task"
+            if resume
+            else "the next save builds it"
         )
         return Content.styled(f"! stale: {one_line(image.stale)}; {then}", words.WARN)
     if image.newest and image.newest.why:

@@ -18,7 +18,7 @@ from workbench.session import Session
 from workbench.task.marked import CONFIG
 from workbench.ui import opening, tasks, words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import MAIN
+from workbench.ui.commands import MAIN, key_shown
 from workbench.ui.once import once
 from workbench.ui.panes.run_pane import RunPane
 from workbench.ui.remembered import TaskLook
@@ -301,7 +301,8 @@ class MainScreen(TaskScreen):
         """Open another shell, on what the selected case left or on the image."""
         case = self.case
         if case and case.case.kind == "shell" and not on_image:
-            self.app.notify("Only what a case left can be stood on. S opens a shell on the image.")
+            key = key_shown(self.app, MAIN["shell.image"])
+            self.app.notify(f"Only what a case left can be stood on. {key} opens a shell on the image.")
             return
         self.query_one(TaskShells).ask("" if on_image or case is None else case.case.name)
         self.add_class("-shell")
@@ -366,7 +367,10 @@ class MainScreen(TaskScreen):
         """Go to a pane."""
         shells = self.query_one(TaskShells)
         if name == "shells" and not shells.shells:
-            self.app.notify("No shell is open. s opens one on what the case left, S one on the image.")
+            left, image = (key_shown(self.app, MAIN[name]) for name in ("shell.case", "shell.image"))
+            self.app.notify(
+                f"No shell is open. {left} opens one on what the case left, {image} one on the image."
+            )
             return
         self.set_class(name == "shells", "-shell")
         if name == "shells":

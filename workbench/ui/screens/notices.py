@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from workbench.ui.base_app import Told
+from workbench.ui.commands import key_shown
 from workbench.ui.overlay import Overlay
 from workbench.ui.overlay_commands import NOTICES
 from workbench.ui.widgets.text_view import TextView
@@ -34,7 +35,7 @@ class NoticesScreen(Overlay[None]):
         """Show them."""
         view = self.query_one(TextView)
         view.border_title = "Notices"
-        view.border_subtitle = "escape closes"
+        view.border_subtitle = Content(f"{key_shown(self.app, NOTICES['notices.close'])} closes")
         view.put(Content("\n").join(map(_line, reversed(self._told))) or Content("Nothing was told so far."))
         self.set_focus(view)
 

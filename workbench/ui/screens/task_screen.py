@@ -13,7 +13,7 @@ from workbench.cases.case import Trace
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui import opening
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import COMPARE_WITH, keys_shown
+from workbench.ui.commands import COMPARE_WITH, MAIN, key_shown
 from workbench.ui.full_layout import FullLayout
 from workbench.ui.messages import Wished
 from workbench.ui.targets import Target
@@ -121,7 +121,8 @@ class TaskScreen(FullLayout[None]):
         trace: Trace = "negatives" if self.view.trace == "all" else "all"
         self.wish(wishes.SetTracing(task=self._path, trace=trace))
         whose = "All scripts leave" if trace == "all" else "Only negatives leave"
-        self.app.notify(f"{whose} a trajectory from their next run on. r runs the selected case.")
+        key = key_shown(self.app, MAIN["run.case"])
+        self.app.notify(f"{whose} a trajectory from their next run on. {key} runs the selected case.")
 
     def action_deciding(self) -> None:
         """Go to the case that the verdict speaks of."""
@@ -155,8 +156,8 @@ class TaskScreen(FullLayout[None]):
         case, run = self.case, self.run_shown
         other = self._baseline(case, run) if case and run else None
         if case is None or run is None or other is None:
-            key = keys_shown(self.app, COMPARE_WITH)
-            ways = f"select another case, mark a run by space, or choose one by {key}"
+            mark, choose = (key_shown(self.app, command) for command in (MAIN["run.mark"], COMPARE_WITH))
+            ways = f"select another case, mark a run by {mark}, or choose one by {choose}"
             self.app.notify(f"Nothing to compare this run with: {ways}.")
         else:
             self._show_beside((self.view, *other))

@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Input, Static
 
+from workbench.ui.commands import key_shown
 from workbench.ui.overlay import Overlay
 from workbench.ui.overlay_commands import DRAFT
 
@@ -63,7 +64,9 @@ class DraftScreen(Overlay[str | None]):
             yield Static(id="draft-path")
             with Horizontal():
                 yield Button("Write (enter)", id="draft-write", compact=True)
-                yield Button("Cancel (escape)", id="draft-cancel", compact=True)
+                yield Button(
+                    f"Cancel ({key_shown(self.app, DRAFT['draft.cancel'])})", id="draft-cancel", compact=True
+                )
 
     def on_mount(self) -> None:
         """Begin at the solution."""

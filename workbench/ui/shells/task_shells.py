@@ -12,7 +12,7 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.session import Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import MAIN, Offer, keys_shown
+from workbench.ui.commands import APP, MAIN, Offer, key_shown
 from workbench.ui.images import most_urgent, place
 from workbench.ui.messages import Wished
 from workbench.ui.shells.draft import DraftScreen
@@ -21,7 +21,6 @@ from workbench.ui.terminal.pane import ShellPane
 from workbench.ui.terminal.shell import Shell
 from workbench.ui.visible import one_line
 
-_RUN_CASE = next(command for command in MAIN.commands if command.id == "run.case")
 _OUTDATED = " before its rebuild"
 
 type _Word = ev.ShellReady | ev.ShellFailed | ev.ShellLost
@@ -94,8 +93,8 @@ class TaskShells(ShellPane):
         for draft in task.drafts:
             if draft.at > self._drafted_at:
                 self._drafted_at = draft.at
-                keys = keys_shown(self.app, EDIT_DRAFT)
-                self._tell(f"Drafted {one_line(draft.path)} of what was typed; {keys} edits it.")
+                key = key_shown(self.app, EDIT_DRAFT)
+                self._tell(f"Drafted {one_line(draft.path)} of what was typed; {key} edits it.")
         self._tell_tries()
         self._tell_outdated()
         self._tell_empty()
@@ -130,7 +129,7 @@ class TaskShells(ShellPane):
         elif on is not None:
             self._failed = word if not self.shells else None
             if self.shells or self._entering == key:
-                run = f"; {keys_shown(self.app, _RUN_CASE)} runs the selected case" if on else ""
+                run = f"; {key_shown(self.app, MAIN['run.case'])} runs the selected case" if on else ""
                 self._tell(f"No shell on {self._what(on)}: {one_line(word.reason)}{run}", "error")
         self._tell_empty()
 
@@ -197,7 +196,8 @@ class TaskShells(ShellPane):
             on: The case whose leavings it stands on; empty for the image.
         """
         if self._session.engine is None or self._session.stopped:
-            self._tell("No engine runs that could make a machine; R starts another.", "warning")
+            key = key_shown(self.app, APP["engine.restart"])
+            self._tell(f"No engine runs that could make a machine; {key} starts another.", "warning")
         elif on not in self._asked.values():
             self._entering = self._ask(on)
             self._tell_empty()
@@ -251,8 +251,8 @@ class TaskShells(ShellPane):
         if self._view.drafts:
             self.post_message(self.EditWanted(self._view.drafts[-1].path))
         else:
-            keys = keys_shown(self.app, DRAFT)
-            self._tell(f"Nothing has been drafted yet; {keys} writes what was typed as a script.")
+            key = key_shown(self.app, DRAFT)
+            self._tell(f"Nothing has been drafted yet; {key} writes what was typed as a script.")
 
     def action_maximise(self) -> None:
         """Let the shells fill the screen, or undo it."""
@@ -264,7 +264,8 @@ class TaskShells(ShellPane):
     def _with_machine(self) -> Shell | None:
         shell = self.active
         if shell is None:
-            self._tell("No shell is open; S opens one on the image.", "warning")
+            key = key_shown(self.app, MAIN["shell.image"])
+            self._tell(f"No shell is open; {key} opens one on the image.", "warning")
         elif shell.lost:
             self._tell("The machine of this shell is gone.", "warning")
             return None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from textual import work
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.content import Content
 
 from workbench.events import OutputSource
 from workbench.session import Run
+from workbench.ui.commands import MAIN, key_shown
 from workbench.ui.lines import FileLines, Lines
 from workbench.ui.run_output import RunOutput
 from workbench.ui.slices import in_slices
@@ -57,7 +59,7 @@ class OutputTab(RunTab):
             self._forget()
             self._output = self._taken(run) if run else None
         if run is None or self._output is None:
-            pane.show(None, silence=_silence(self._source, run))
+            pane.show(None, silence=_silence(self.app, self._source, run))
             return
         before = self._output.seen
         if not self._output.take():
@@ -65,7 +67,10 @@ class OutputTab(RunTab):
         if run.state == "ended" and self._file is None and not self._output.complete:
             self._read_file(run)
         pane.show(
-            self.lines, silence=_silence(self._source, run), follow=run.state != "ended", live=not shown.ended
+            self.lines,
+            silence=_silence(self.app, self._source, run),
+            follow=run.state != "ended",
+            live=not shown.ended,
         )
         if self._output.seen != before:
             pane.log_view.grown()
@@ -107,12 +112,16 @@ class OutputTab(RunTab):
         self._forget()
 
 
-def _silence(source: str, run: Run | None) -> Content:
+def _silence(app: App[Any], source: str, run: Run | None) -> Content:
     """What stands where output will be."""
     if run is None:
-        return Content.from_markup(
-            "Nothing to show yet.\n\n"
-            "Press [bold $accent]r[/] to run this case, [bold $accent]a[/] to run all."
+        case, every = (key_shown(app, MAIN[name]) for name in ("run.case", "run.all"))
+        return Content.assemble(
+            "Nothing to show yet.\n\nPress ",
+            (case, "bold $accent"),
+            " to run this case, ",
+            (every, "bold $accent"),
+            " to run all.",
         )
     if run.state == "queued":
         return Content("It waits for its turn.")

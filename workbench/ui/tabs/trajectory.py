@@ -14,9 +14,10 @@ from textual.widgets import Input, Static
 
 from workbench.session import Run
 from workbench.ui import atif, trajectories, words
-from workbench.ui.commands import TRAJECTORY
+from workbench.ui.commands import TRAJECTORY, key_shown
 from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
+from workbench.ui.overlay_commands import SEARCH_LINE
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.line_list import LineList
@@ -71,7 +72,8 @@ class TrajectoryTab(RunTab):
         yield Static(classes="summary")
         with Vertical(classes="steps"):
             yield Steps(self._ask_filter)
-            yield SearchLine(placeholder="only steps that say this; Escape shows all")
+            leave = key_shown(self.app, SEARCH_LINE["search.leave"])
+            yield SearchLine(placeholder=f"only steps that say this; {leave} shows all")
         yield LogPane("trajectory-step")
 
     def show(self, shown: Shown) -> None:

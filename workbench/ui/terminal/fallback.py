@@ -19,6 +19,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from workbench.machines.machine import HostCommand
+from workbench.ui.commands import key_shown
 from workbench.ui.overlay_commands import OWN_TERMINAL
 from workbench.ui.terminal.transport import Exit
 
@@ -43,15 +44,20 @@ class OwnTerminal(Static, can_focus=True):
             reason: Why there is no emulator.
         """
         self._shell = shell
-        super().__init__(
+        self._reason = reason
+        super().__init__()
+
+    def on_mount(self) -> None:
+        """Say why, and what can be done."""
+        self.update(
             Content.assemble(
-                f"This shell cannot be shown in the window: {reason}.\n\n",
-                ("enter", "bold"),
+                f"This shell cannot be shown in the window: {self._reason}.\n\n",
+                (key_shown(self.app, OWN_TERMINAL["shell.run"]), "bold"),
                 " opens it over the whole screen; leave it with exit or Ctrl-D to come back. "
                 "The workbench waits meanwhile.\n",
-                ("c", "bold"),
+                (key_shown(self.app, OWN_TERMINAL["shell.copy-command"]), "bold"),
                 " copies its command, to be pasted into another terminal:\n\n",
-                command_line(shell),
+                command_line(self._shell),
             )
         )
 
@@ -61,7 +67,8 @@ class OwnTerminal(Static, can_focus=True):
             with self.app.suspend():
                 code = subprocess.run(self._shell.argv, env=self._shell.env, check=False).returncode
         except SuspendNotSupported:
-            self.notify("This terminal cannot be lent out. Press c and paste the command into another.")
+            key = key_shown(self.app, OWN_TERMINAL["shell.copy-command"])
+            self.notify(f"This terminal cannot be lent out. Press {key} and paste the command into another.")
         except OSError as error:
             self.post_message(self.Exited(Exit(126, f"{self._shell.argv[0]}: {error.strerror}")))
         else:

@@ -7,7 +7,7 @@ import re
 from textual.app import App
 from textual.screen import Screen
 
-from workbench.ui.commands import Command, Offer, keys_shown
+from workbench.ui.commands import Command, Offer, key_shown
 
 _FUNCTION_KEY = re.compile(r"(?:.*\+)?f\d+")
 
@@ -42,8 +42,8 @@ SHELLS = Offer(
 
 
 def way_out(app: App[object]) -> str:
-    """The keys that leave a shell, as they are called."""
-    return keys_shown(app, TERMINAL.commands[0])
+    """The key that leaves a shell, as it is called."""
+    return key_shown(app, TERMINAL["terminal.leave"])
 
 
 def is_for_workbench(key: str, screen: Screen[object]) -> bool:

@@ -3,12 +3,16 @@ a build, or a whole trial contradicts a re-verification."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from textual.app import App
 from textual.content import Content
 from textual.widgets import Static
 
 from workbench.session import Session, TaskView
 from workbench.ui import words
 from workbench.ui.clicks import clickable
+from workbench.ui.commands import APP, MAIN, key_shown
 from workbench.ui.drawing import put
 from workbench.ui.images import failure_words
 from workbench.ui.origin import DIFFERED, differed_words
@@ -24,13 +28,15 @@ class Banner(Static):
         Args:
             lost: Why no engine could be started, empty when one was.
         """
-        content = _content(session, task, lost)
+        content = _content(self.app, session, task, lost)
         self.set_class(content is not None, "-shown")
         put(self, content or Content())
 
 
-def _content(session: Session, task: TaskView, lost: str) -> Content | None:
-    again = Content.assemble("   ", ("R", "bold $accent"), " starts another engine")
+def _content(app: App[Any], session: Session, task: TaskView, lost: str) -> Content | None:
+    again = Content.assemble(
+        "   ", (key_shown(app, APP["engine.restart"]), "bold $accent"), " starts another engine"
+    )
     if lost:
         return Content.assemble(_said("No engine", lost), again)
     if failed := session.failed:
@@ -40,7 +46,7 @@ def _content(session: Session, task: TaskView, lost: str) -> Content | None:
     if task.unreadable:
         return _said("The task cannot be run", task.unreadable, "it is read again when you save")
     if unbuilt := [image for image in task.images.values() if image.failed and not image.building]:
-        key = Content.assemble("   ", ("b", "bold $accent"), " shows the build")
+        key = Content.assemble("   ", (key_shown(app, MAIN["images"]), "bold $accent"), " shows the build")
         shows = clickable(key, "screen.images")
         return Content.assemble(_said("The image was not built", failure_words(unbuilt[0])), shows)
     if task.differed:

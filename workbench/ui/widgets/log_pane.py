@@ -8,13 +8,14 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input
 
+from workbench.ui.commands import key_shown
 from workbench.ui.lines import Lines, LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
 from workbench.ui.widgets.log_view import LogView
 
 
 class SearchLine(Input):
-    """What to search for; Escape leaves it."""
+    """What to search for."""
 
     OFFER = SEARCH_LINE
     BINDINGS = SEARCH_LINE.bindings()
@@ -36,8 +37,9 @@ class LogPane(Vertical):
     def compose(self) -> ComposeResult:
         """The output, and the line to search by."""
         yield LogView(self._identifier, self._ask)
+        leave = key_shown(self.app, SEARCH_LINE["search.leave"])
         yield SearchLine(
-            placeholder="search; Enter goes to the next match, Escape ends", select_on_focus=True
+            placeholder=f"search; Enter goes to the next match, {leave} ends", select_on_focus=True
         )
 
     @property
