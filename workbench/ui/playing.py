@@ -18,6 +18,8 @@ from workbench.ui.messages import Ended, Wished
 from workbench.ui.visible import visible
 
 _REFRESH = 0.1
+_STATE = len("playing")
+"""Columns of the widest state, so that what can be clicked stays in its place."""
 _RUNNING = (
     wishes.Replay,
     wishes.Cancel,
@@ -53,8 +55,8 @@ class PlayBar(Static):
         where = f"{_clock(player.position)} of {_clock(player.duration)}"
         self.update(
             Content.assemble(
-                (f"{sign} {state}", "bold $accent"),
-                f" · a recording · {where} · {player.speed:g} times as fast{loop}",
+                (f"{sign} {state:<{_STATE}}", "bold $accent"),
+                f" · a recording · {where} · {player.speed:g}x{loop}",
                 ("    ", "$muted"),
                 self._click("play.pause", " pause"),
                 "  ",
