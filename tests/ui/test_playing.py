@@ -32,7 +32,7 @@ async def playing(clock: Clock, *, speed: float = 1.0) -> AsyncIterator[tuple[Pl
     player = Player(Recording(holding().events), speed=speed, now=clock)
     app = PlayApp(player, Path(TASK))
     async with app.run_test(size=(160, 50), notifications=True) as pilot:
-        await until(pilot, lambda: bool(app.screen.query(PlayBar)))
+        await until(pilot, lambda: "space pause" in screen_text(app))
         yield app, pilot
 
 
