@@ -41,6 +41,10 @@ def alone() -> Stream:
     [
         (idle_task, (), "run.case", "Press f15 to run this case"),
         (idle_task, (), "run.all", "f15 to run all"),
+        (idle_task, (), "pane.cases", "f15 Cases"),
+        (idle_task, (), "pane.problems", "f15 Problems"),
+        (idle_task, (), "pane.run", "f15 Run"),
+        (with_costs, (), "pane.shells", "f15 or a click to type"),
         (streams.died, (), "engine.restart", "f15 starts another engine"),
         (task_streams.build_failed, (), "images", "f15 shows the build"),
         (task_streams.building, ("b",), "images.close", "f15 closes"),

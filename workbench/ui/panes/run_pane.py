@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.css.styles import RulesMap
@@ -15,6 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, Tab, TabbedContent, TabPane, Tabs
 
+from workbench.ui.commands import MAIN, key_shown
 from workbench.ui.drawing import entitle, put
 from workbench.ui.once import once
 from workbench.ui.panes.headline import headline
@@ -67,7 +68,7 @@ class RunPane(Vertical):
         super().__init__()
         self._first = tab if any(tab == one.name for one in _TABS) else _TABS[0].name
         self._shown: Shown | None = None
-        self._title = "3 Run"
+        self._title = ""
         self._state_due: Timer | None = None
         self._labels: dict[str, tuple[str, bool]] = {}
         self._tallest = _HEADLINE
@@ -85,6 +86,7 @@ class RunPane(Vertical):
 
     def on_mount(self) -> None:
         """Name the pane."""
+        self._title = self._title or _name(self.app)
         entitle(self, self._title)
 
     @property
@@ -129,7 +131,7 @@ class RunPane(Vertical):
         """Show a run as it stands."""
         self._shown = shown
         self._show_headline(headline(shown))
-        if (title := _title(shown)) != self._title:
+        if (title := _title(self.app, shown)) != self._title:
             self._title = title
             self._show_state()
         tabs = self.query_one(TabbedContent)
@@ -240,11 +242,15 @@ def _can_be_entered(widget: Widget) -> bool:
     return widget.focusable and widget.display and all(getattr(a, "display", True) for a in widget.ancestors)
 
 
-def _title(shown: Shown) -> str:
+def _name(app: App[Any]) -> str:
+    return f"{key_shown(app, MAIN['pane.run'])} Run"
+
+
+def _title(app: App[Any], shown: Shown) -> str:
     case, run = shown.case, shown.run
     if case is None:
-        return "3 Run"
-    title = f"3 Run · {one_line(case.case.name)}"
+        return _name(app)
+    title = f"{_name(app)} · {one_line(case.case.name)}"
     if run and run in case.runs and len(case.runs) > 1:
         title += f" · {case.runs.index(run) + 1} of {len(case.runs)}"
     return title

@@ -55,7 +55,7 @@ class TaskShells(ShellPane):
             task: The task's absolute directory.
             first: Whether to open a shell on its image as soon as there is a machine.
         """
-        super().__init__(way_in="4 or a click", classes="-none")
+        super().__init__(classes="-none")
         self._path = task
         self._session = Session()
         self._view = TaskView(task)
@@ -77,6 +77,10 @@ class TaskShells(ShellPane):
         """When the newest draft was written that was told."""
         self._tries: dict[str, bool] = {}
         """Runs of what was tried, and whether their end was told."""
+
+    def on_mount(self) -> None:
+        """Say how to get in."""
+        self._way_in = f"{key_shown(self.app, MAIN['pane.shells'])} or a click"
 
     # What the engine says.
 

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from workbench.session import CaseView, Run, TaskView
 from workbench.trials.outcome import PhaseName
 from workbench.ui import words
+from workbench.ui.commands import MAIN, key_shown
 from workbench.ui.drawing import put
 from workbench.ui.origin import DIFFERED, SLOWER, origins, slower_words
 from workbench.ui.progress import expected_seconds, seconds_left
@@ -112,7 +113,7 @@ class CaseList(Vertical):
 
     def on_mount(self) -> None:
         """Name the pane."""
-        self.border_title = "1 Cases"
+        self.border_title = Content(f"{key_shown(self.app, MAIN['pane.cases'])} Cases")
 
     @property
     def selected(self) -> str | None:

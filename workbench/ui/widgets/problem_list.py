@@ -7,6 +7,7 @@ from textual.widgets.option_list import Option
 
 from workbench.task.problem import Problem, Severity
 from workbench.ui import words
+from workbench.ui.commands import MAIN, key_shown
 from workbench.ui.visible import visible
 from workbench.ui.widgets.choice_list import ChoiceList
 
@@ -35,7 +36,8 @@ class ProblemList(ChoiceList):
         before = self.highlighted
         self._problems = problems = tuple(sorted(problems, key=lambda found: _ORDER.index(found.severity)))
         self.set_class(not problems, "-empty")
-        self.border_title = f"2 Problems · {len(problems)}" if problems else "2 Problems"
+        title = f"{key_shown(self.app, MAIN['pane.problems'])} Problems"
+        self.border_title = Content(f"{title} · {len(problems)}" if problems else title)
         if problems:
             self.set_options(Option(_prompt(problem)) for problem in problems)
             self.highlighted = min(before or 0, len(problems) - 1)
