@@ -11,6 +11,7 @@ from tests.ui.driving import Driven, opened, until
 from tests.ui.scenes import SCENES
 from tests.ui.streams import holding
 from tests.ui.test_snapshots import SIZES
+from workbench.settings import Loaded, Settings
 
 BARS = ["holding", "problems", "verifier", "search", "trajectory", "shell", "compare verifier", "grid"]
 """A scene for each way that the bar is filled."""
@@ -58,3 +59,25 @@ async def test_the_way_back_is_told_wherever_there_is_one() -> None:
         await until(driven.pilot, lambda: "Back" in titles(driven))
         await driven.press("escape")
         await until(driven.pilot, lambda: "Back" not in titles(driven))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("name", "moved"),
+    [
+        ("verifier", {"back": "f12", "quit": "ctrl+q", "run.case": "o"}),
+        ("grid", {"grid.close": "f12", "grid.repeat": "o"}),
+        ("compare verifier", {"compare.close": "f12", "compare.swap": "o"}),
+        ("shell", {"terminal.leave": "f11", "shells.draft": "f5"}),
+    ],
+)
+async def test_moved_keys_stand_where_those_stood_that_ship(
+    name: str, moved: dict[str, str], size: tuple[int, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with SCENES[name].seen(size) as driven:
+        shipped = titles(driven)
+    async with SCENES[name].seen(size, settings=Loaded(Settings(keys=moved), (), ())) as driven:
+        # What is moved may be longer, so that others have no room.
+        assert titles(driven) == [title for title in shipped if title in titles(driven)]
+        assert set(titles(driven)) & {"Back", "Leave"}

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.cells import cell_len
 from textual.app import ComposeResult
+from textual.binding import ActiveBinding, BindingsMap
+from textual.dom import DOMNode
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
 from workbench.ui.terminal.keys import is_for_workbench
 from workbench.ui.terminal.terminal import Terminal
+
+_WAYS_OUT = frozenset({"back", "close", "dismiss", "leave"})
+"""Actions, for the user may have given them any keys."""
 
 
 class KeyBar(Footer):
@@ -29,7 +36,7 @@ class KeyBar(Footer):
         screen = self.screen
         typing = isinstance(screen.focused, Terminal)
         keys: dict[str, FooterKey] = {}
-        for key, (_, binding, enabled, tooltip) in screen.active_bindings.items():
+        for key, (_, binding, enabled, tooltip) in _in_order(screen.active_bindings):
             if not binding.show or binding.action in keys or (typing and not is_for_workbench(key, screen)):
                 continue
             keys[binding.action] = FooterKey(
@@ -49,6 +56,17 @@ class KeyBar(Footer):
             self.refresh(recompose=True)
 
 
+def _in_order(bindings: Mapping[str, ActiveBinding]) -> list[tuple[str, ActiveBinding]]:
+    """Keys in the order that their nodes' classes say them. Textual puts those last that the user moved."""
+    nodes = list(dict.fromkeys(active.node for active in bindings.values()))
+    places: dict[tuple[DOMNode, str | None], tuple[int, int]] = {}
+    for at, node in enumerate(nodes):
+        for place, (_, binding) in enumerate(type(node)._merged_bindings or BindingsMap()):
+            places.setdefault((node, binding.id), (at, place))
+    last = len(nodes), 0
+    return sorted(bindings.items(), key=lambda item: places.get((item[1].node, item[1].binding.id), last))
+
+
 def _fitting(keys: list[FooterKey], room: int) -> list[FooterKey]:
     """The most important ones that have room together, in the order that they came."""
     kept = []
@@ -63,6 +81,6 @@ def _fitting(keys: list[FooterKey], room: int) -> list[FooterKey]:
 def _rank(key: FooterKey) -> int:
     """What stays where there is little room comes first."""
     action = key.action.removeprefix("app.")
-    if key.key == "escape":
+    if key.action in _WAYS_OUT:
         return 0
     return {"help": 1, "quit": 2, "command_palette": 4}.get(action, 3)
