@@ -34,6 +34,10 @@ async def test_a_moved_key_does_what_it_was_moved_to_and_the_old_one_nothing() -
     ("keys", "fault"),
     [
         ({"run.all": "r"}, "`r` is for both `run.case` and `run.all`"),
+        ({"run.all": "j"}, "`j` is for both `run.all` and `list.down`"),
+        ({"run.all": "?"}, "`question_mark` is for both `help` and `run.all`"),
+        ({"aligned.next": "x"}, "`x` is for both `compare.swap` and `aligned.next`"),
+        ({"board.choose": "P"}, "`P` is for both `grid.present` and `board.choose`"),
         ({"run.all": "hyperspace"}, "`run.all`: there is no key `hyperspace`"),
         ({"run.all": "ctrl+hyperspace"}, "`run.all`: there is no key `ctrl+hyperspace`"),
     ],
@@ -44,7 +48,7 @@ def test_keys_that_cannot_be_or_clash_are_told(keys: dict[str, str], fault: str)
 
 def test_keys_as_they_ship_and_common_ones_are_fine() -> None:
     assert list(keymap.faults({})) == []
-    assert list(keymap.faults({"run.all": "ctrl+a,shift+f5,alt+enter,A,pagedown,é,f24"})) == []
+    assert list(keymap.faults({"run.all": "ctrl+a,shift+f5,alt+enter,A,insert,é,f24"})) == []
 
 
 async def test_faults_in_settings_are_told_in_one_notice() -> None:

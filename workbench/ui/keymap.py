@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
 
 from workbench.ui import commands, overlay_commands
 from workbench.ui.commands import Command, Offer
@@ -14,6 +14,16 @@ from workbench.ui.terminal.keys import SHELLS, TERMINAL
 
 _NAMED = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
+
+_PLACES = (
+    (commands.APP, commands.MAIN, commands.LIST),
+    (commands.APP, commands.COMPARE, commands.ALIGNED),
+    (overlay_commands.EVERYWHERE, commands.GRID, commands.BOARD),
+    (overlay_commands.EVERYWHERE, overlay_commands.IMAGES),
+    (overlay_commands.EVERYWHERE, overlay_commands.NOTICES),
+    (overlay_commands.EVERYWHERE, overlay_commands.COSTS),
+)
+"""What can be done at the same time, where no two do the same thing by design."""
 
 
 def all_commands() -> dict[str, Command]:
@@ -29,8 +39,8 @@ def faults(keys: Mapping[str, str]) -> Iterator[str]:
         for key in _split(wanted):
             if not _is_key(key):
                 yield f"`{name}`: there is no key `{key}`"
-    for places in ((commands.APP, commands.MAIN), (commands.APP, commands.COMPARE)):
-        yield from _clashes(chain.from_iterable(offer.commands for offer in places), keys)
+    found = (_clashes(chain.from_iterable(offer.commands for offer in place), keys) for place in _PLACES)
+    yield from dict.fromkeys(chain.from_iterable(found))
 
 
 def _clashes(offered: Iterable[Command], keys: Mapping[str, str]) -> Iterator[str]:
@@ -43,7 +53,13 @@ def _clashes(offered: Iterable[Command], keys: Mapping[str, str]) -> Iterator[st
 
 
 def _split(keys: str) -> list[str]:
-    return [key.strip() for key in keys.split(",")]
+    """Keys by their names, such as `exclamation_mark`, where the user may have written the character."""
+    return [_named(key.strip()) for key in keys.split(",")]
+
+
+def _named(key: str) -> str:
+    *modifiers, last = key.rsplit("+", 1) if len(key) > 1 else [key]
+    return "+".join([*modifiers, _character_to_key(last) if len(last) == 1 else last])
 
 
 def _is_key(key: str) -> bool:
