@@ -49,6 +49,18 @@ async def test_ended_trials_stand_below_those_that_run_by_their_number() -> None
         assert numbers(driven) == [9, 10, 12, 1, 2, 3, 4, 5, 6, 7, 8, 11]
 
 
+@pytest.mark.parametrize("over", ["question_mark", "ctrl+p"])
+async def test_trials_go_on_beneath_help_and_palette(over: str) -> None:
+    stream = many_trials()
+    async with opened(stream) as driven:
+        await driven.press("D")
+        await driven.press(over)
+        assert "8 of 16 done" in driven.text
+        run = "oracle-11"
+        driven.source.feed(ev.RunEnded(at=stream.now, task=TASK, case="oracle", run=run, outcome=passed()))
+        await until(driven.pilot, lambda: "9 of 16 done" in driven.text)
+
+
 async def test_totals_median_percentile_and_memory_are_told() -> None:
     async with opened(many_trials()) as driven:
         await driven.press("D")

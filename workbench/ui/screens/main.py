@@ -131,8 +131,10 @@ class MainScreen(TaskScreen):
         self.query_one("#left ProblemList", ProblemList).show(view.problems)
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
-        if isinstance(above := self.app.screen, LiveScreen) and above.is_mounted:
-            above.refresh_views()
+        for above in self.app.screen_stack:
+            # Also those under help or the palette, which leave them to be seen.
+            if isinstance(above, LiveScreen) and above.is_mounted:
+                above.refresh_views()
 
     @property
     def up_to_date(self) -> bool:
