@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.engine.conftest import Engine, outcome
 from workbench import events as ev
 from workbench import places, wishes
@@ -148,6 +150,27 @@ async def test_a_task_toml_that_is_half_written_is_reported_and_survived(
     since = len(engine.events)
     config.write_text(text)
     await engine.until(lambda: not view.unreadable and engine.said(ev.Settled, since))
+
+
+@pytest.mark.parametrize("pausing", [False, True])
+async def test_a_task_that_cannot_be_read_when_it_is_opened_is_begun_with_once_it_can(
+    engine: Engine, slugify: Path, pausing: bool
+) -> None:
+    (slugify / "negatives/empty").mkdir()
+    view = await engine.open(slugify)
+    assert view.unreadable
+    assert view.problems
+    if pausing:
+        await engine.link.send(wishes.SetWatching(task=str(slugify), watching=False))
+        await engine.until(lambda: not view.watching)
+    (slugify / "negatives/empty").rmdir()
+    await engine.until(lambda: view.cases and not view.problems)
+    if pausing:
+        await engine.link.send(wishes.SetWatching(task=str(slugify), watching=True))
+    await engine.until(lambda: view.settled and view.verdict and view.verdict.kind == "holds")
+    assert set(engine.runs(view).values()) == {1}
+    assert view.changed is not None
+    assert view.changed.why == "the task can be read now"
 
 
 async def test_a_task_directory_that_vanishes_is_reported_and_picked_up_again(

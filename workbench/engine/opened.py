@@ -84,7 +84,10 @@ class OpenedTask:
             await self.runs.expect()
 
     async def _begin(self) -> None:
-        """Show what receipts know, and replay what was asked for."""
+        """Show what receipts know, and replay what was asked for, once the task can be read."""
+        if self._now is None:
+            self.runs.settle()
+            return
         cached = self._cached
         recalling = self.runs.watching or cached
         recalled = await self.runs.recall(self.runs.known, whole=cached) if recalling else set()
@@ -170,6 +173,8 @@ class OpenedTask:
             self._say_watching(watching)
             self._start_watching()
             if watching and not self._build():
+                if self._replaying:
+                    await self._begin()
                 self.runs.replay_stale()
                 self.runs.settle()
 
@@ -272,17 +277,18 @@ class OpenedTask:
 
     async def _changed(self, paths: tuple[str, ...]) -> None:
         """Take a batch of saves in; a batch without paths only looks again."""
-        before = self._last
+        before, problems = self._last, tuple[Problem, ...]()
         now = await read_again(before, self._services) if before and self._now else None
         if now is None:
             problems, now = await read(self.path, self._services, self._agents)
-            self._take(problems, now)
-        else:
-            self._take((), now)
-        if now is None or before is None:
+        self._take(problems, now)
+        if now is None:
             if paths:
                 self._emit(ev.FilesChanged(task=self.task, paths=paths, why="the task cannot be read"))
             self.runs.settle()
+            return
+        if before is None:
+            await self._first_read(problems, now, paths)
             return
         if not self.runs.watching:
             self._background("images", self._look_at_images(now))
@@ -297,6 +303,16 @@ class OpenedTask:
             self._emit(ev.FilesChanged(task=self.task, paths=paths, stale=stale, why=words))
             await self.runs.go_stale(why)
             self._background("look", self._look_thoroughly())
+
+    async def _first_read(self, problems: tuple[Problem, ...], now: Reading, paths: tuple[str, ...]) -> None:
+        """Begin with a task that could not be read when it was opened."""
+        self._emit(ev.FilesChanged(task=self.task, paths=paths, why="the task can be read now"))
+        await self._diagnose(problems, now)
+        if not self.runs.watching:
+            self.runs.settle()
+        elif not self._build():
+            await self._begin()
+        await self.runs.expect()
 
     async def _look_thoroughly(self) -> None:
         """Say what is wrong with the files now, when the runs that a save asks for are well under way."""
