@@ -290,3 +290,17 @@ async def test_a_long_headline_leaves_room_for_the_output_on_a_small_screen() ->
             await until(driven.pilot, lambda: "collected 6 items" in driven.text)
             assert "verifier  agent  tests" in driven.text
             assert "FAILED  must pass  reward 0, below 1" in driven.text
+
+
+@pytest.mark.parametrize("key", ["r", "a", "p", "t", "X", "s", "S"])
+async def test_what_takes_an_engine_is_refused_after_one_has_ended(key: str) -> None:
+    async with opened(holding(), (60, 20)) as driven:
+        driven.source.die(-9)
+        await until(driven.pilot, lambda: "The engine has ended" in driven.text)
+        sent = len(driven.source.sent)
+        await driven.press(key)
+        (told,) = driven.app.told
+        assert told.message.startswith("No engine runs that could")
+        assert told.message.endswith("; R starts another engine.")
+        assert len(driven.source.sent) == sent
+        assert "nop" in driven.text  # nothing else took the place of the cases

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.ui.driving import screen_text, until
 from tests.ui.streams import TASK, holding
+from workbench import events as ev
 from workbench.recording.player import Player
 from workbench.recording.recording import Recording
 from workbench.ui.commands import PLAYER_STEP
@@ -28,8 +30,10 @@ class Clock:
 
 
 @asynccontextmanager
-async def playing(clock: Clock, *, speed: float = 1.0) -> AsyncIterator[tuple[PlayApp, Pilot[None]]]:
-    player = Player(Recording(holding().events), speed=speed, now=clock)
+async def playing(
+    clock: Clock, events: Sequence[ev.Event] = (), *, speed: float = 1.0
+) -> AsyncIterator[tuple[PlayApp, Pilot[None]]]:
+    player = Player(Recording(list(events) or holding().events), speed=speed, now=clock)
     app = PlayApp(player, Path(TASK))
     async with app.run_test(size=(160, 50), notifications=True) as pilot:
         await until(pilot, lambda: "space pause" in screen_text(app))
@@ -131,3 +135,29 @@ async def test_the_help_lists_the_player_s_keys() -> None:
     async with playing(clock) as (app, pilot):
         await pilot.press("question_mark")
         await until(pilot, lambda: "Pause the recording, or play on." in screen_text(app))
+
+
+@pytest.mark.parametrize(
+    "keys", [["r"], ["a"], ["p"], ["t"], ["X"], ["D", "r"], ["b", "u"], ["b", "x"], ["S"]]
+)
+async def test_whatever_takes_an_engine_is_refused_and_nothing_else_said(keys: list[str]) -> None:
+    async with playing(Clock()) as (app, pilot):
+        app.player.seek(1.0)
+        await until(pilot, lambda: len(app.session.runs) == 1 and app.up_to_date)
+        before = len(app.told)
+        await pilot.press(*keys)
+        await until(pilot, lambda: len(app.told) > before)
+        await pilot.pause()
+        assert [told.message for told in list(app.told)[before:]] == [
+            "This is a recording: nothing runs here."
+        ]
+
+
+async def test_the_engine_of_a_recording_is_not_started_again_but_the_recording_is() -> None:
+    ended = [*holding().events, ev.EngineStopped(at=holding().now)]
+    async with playing(Clock(), ended) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: "R plays it from the beginning" in screen_text(app))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Play from the beginning." in screen_text(app))
+        assert "another engine" not in screen_text(app)

@@ -26,7 +26,7 @@ from workbench.session import Session
 from workbench.settings import Loaded, Settings
 from workbench.ui import crash, own_process, remembered, words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import APP, keys_shown
+from workbench.ui.commands import APP, key_shown, keys_shown
 from workbench.ui.drawing import draw_now
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
@@ -45,6 +45,8 @@ _REST = 5.0
 """Seconds without a key after which none is expected at once."""
 _TICK = 0.25
 """Seconds between redraws while something runs and nothing happens."""
+_UNASKED = (wishes.LookAt, wishes.TellEarlierRuns, wishes.CloseShell)
+"""Wishes that come of what a user does without an engine."""
 _NO_SETTINGS = Loaded(Settings(), (), ())
 _SEVERITIES: dict[ev.NoticeLevel, SeverityLevel] = {
     "info": "information",
@@ -142,6 +144,11 @@ class WorkbenchApp(BaseApp):
     def can_open_others(self) -> bool:
         """Whether another task can be opened in this one's place."""
         return self._can_open_others
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether there is an engine that can do what the user wishes for, or that will be."""
+        return not self._ended
 
     def open_instead(self, task: Path) -> None:
         """Leave for another task."""
@@ -243,7 +250,15 @@ class WorkbenchApp(BaseApp):
 
     @on(Wished)
     async def _pass_on(self, message: Wished) -> None:
-        await self._source.send(message.wish)
+        if self.is_heard:
+            await self._source.send(message.wish)
+        elif not isinstance(message.wish, _UNASKED):
+            self.refuse()
+
+    def refuse(self) -> None:
+        """Say why nothing comes of a wish."""
+        key = key_shown(self, APP["engine.restart"])
+        self.notify(f"No engine runs that could do this; {key} {self.RESTART_DOES}.", severity="warning")
 
     def action_restart_engine(self) -> None:
         """Start another engine after one ended."""

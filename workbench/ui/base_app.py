@@ -9,6 +9,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from rich.console import RenderableType
 from textual import events
@@ -50,6 +51,8 @@ class BaseApp(App[None]):
 
     TITLE = "Harbor Workbench"
     CSS_PATH = "app.tcss"
+    RESTART_DOES: ClassVar[str] = "starts another engine"
+    """What the key does that there is for when an engine has ended."""
 
     def __init__(self, settings: Settings, theme: str) -> None:
         super().__init__()
@@ -69,6 +72,11 @@ class BaseApp(App[None]):
     def can_open_others(self) -> bool:
         """Whether another task can be opened in this one's place."""
         return False
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether there is an engine that can do what the user wishes for, or that will be."""
+        return True
 
     def open_instead(self, task: Path) -> None:
         """Leave for another task."""

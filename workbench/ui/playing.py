@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from textual import on
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from workbench import settings, wishes
+from workbench import settings
 from workbench.recording.player import Player
 from workbench.ui import crash
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.clicks import clickable
 from workbench.ui.commands import APP, PLAYER, PLAYER_STEP, Offer, key_shown
-from workbench.ui.messages import Ended, Wished
+from workbench.ui.messages import Ended
 from workbench.ui.visible import visible
 
 _REFRESH = 0.1
 _STATE = len("playing")
 """Columns of the widest state, so that what can be clicked stays in its place."""
-_RUNNING = (
-    wishes.Replay,
-    wishes.Cancel,
-    wishes.SetWatching,
-    wishes.OpenShell,
-    wishes.TryHere,
-    wishes.BringIn,
-    wishes.Draft,
-)
-"""What only an engine can do, and a user asks for."""
+_PLAY_AGAIN = replace(APP["engine.restart"], title="Play again", help="Play from the beginning.")
 
 
 class PlayBar(Static):
@@ -84,8 +75,12 @@ class PlayApp(WorkbenchApp):
         player: Plays it.
     """
 
-    OFFER = Offer(APP.title, (*PLAYER.commands, *APP.commands))
+    OFFER = Offer(
+        APP.title,
+        (*PLAYER.commands, *(_PLAY_AGAIN if one.id == _PLAY_AGAIN.id else one for one in APP.commands)),
+    )
     BINDINGS = PLAYER.bindings()
+    RESTART_DOES = "plays it from the beginning"
 
     def __init__(self, player: Player, task: Path) -> None:
         super().__init__(player, task, settings=settings.load(), clock=player.clock)
@@ -105,10 +100,14 @@ class PlayApp(WorkbenchApp):
             self.session.clear()
             self._listen(again=True)
 
-    @on(Wished)
-    def _refuse(self, message: Wished) -> None:
-        if isinstance(message.wish, _RUNNING):
-            self.notify("This is a recording: nothing runs here.")
+    @property
+    def is_heard(self) -> bool:
+        """No engine hears what is wished for here."""
+        return False
+
+    def refuse(self) -> None:
+        """Say why nothing comes of a wish."""
+        self.notify("This is a recording: nothing runs here.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a line to type in, the player's keys are letters."""

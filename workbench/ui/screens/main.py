@@ -306,8 +306,8 @@ class MainScreen(TaskScreen):
             key = key_shown(self.app, MAIN["shell.image"])
             self.app.notify(f"Only what a case left can be stood on. {key} opens a shell on the image.")
             return
-        self.query_one(TaskShells).ask("" if on_image or case is None else case.case.name)
-        self.add_class("-shell")
+        if self.query_one(TaskShells).ask("" if on_image or case is None else case.case.name):
+            self.add_class("-shell")
 
     def action_images(self) -> None:
         """Show the images that are built for the task."""

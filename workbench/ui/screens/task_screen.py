@@ -120,6 +120,8 @@ class TaskScreen(FullLayout[None]):
         """Trace all scripts from their next run on, or the negatives' alone."""
         trace: Trace = "negatives" if self.view.trace == "all" else "all"
         self.wish(wishes.SetTracing(task=self._path, trace=trace))
+        if not cast(BaseApp, self.app).is_heard:
+            return
         whose = "All scripts leave" if trace == "all" else "Only negatives leave"
         key = key_shown(self.app, MAIN["run.case"])
         self.app.notify(f"{whose} a trajectory from their next run on. {key} runs the selected case.")

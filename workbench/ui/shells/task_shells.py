@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import cast
 
 from textual import on
 from textual.message import Message
@@ -12,6 +13,7 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import APP, MAIN, Offer, key_shown
 from workbench.ui.images import most_urgent, place
 from workbench.ui.messages import Wished
@@ -193,18 +195,24 @@ class TaskShells(ShellPane):
 
     # What the user asks for.
 
-    def ask(self, on: str) -> None:
+    def ask(self, on: str) -> bool:
         """Open another shell and go to it.
 
         Args:
             on: The case whose leavings it stands on; empty for the image.
+
+        Returns:
+            Whether there will be something to show here; if not, it was said why.
         """
         if self._session.engine is None or self._session.stopped:
             key = key_shown(self.app, APP["engine.restart"])
-            self._tell(f"No engine runs that could make a machine; {key} starts another.", "warning")
-        elif on not in self._asked.values():
+            does = cast(BaseApp, self.app).RESTART_DOES
+            self._tell(f"No engine runs that could make a machine; {key} {does}.", "warning")
+            return False
+        if on not in self._asked.values():
             self._entering = self._ask(on)
             self._tell_empty()
+        return True
 
     def _ask(self, on: str, key: str = "") -> str:
         key = key or f"{on or 'image'}-{next(self._numbers)}"

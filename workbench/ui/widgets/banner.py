@@ -3,14 +3,14 @@ a build, or a whole trial contradicts a re-verification."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
-from textual.app import App
 from textual.content import Content
 from textual.widgets import Static
 
 from workbench.session import Session, TaskView
 from workbench.ui import words
+from workbench.ui.base_app import BaseApp
 from workbench.ui.clicks import clickable
 from workbench.ui.commands import APP, MAIN, key_shown
 from workbench.ui.drawing import put
@@ -28,14 +28,14 @@ class Banner(Static):
         Args:
             lost: Why no engine could be started, empty when one was.
         """
-        content = _content(self.app, session, task, lost)
+        content = _content(cast(BaseApp, self.app), session, task, lost)
         self.set_class(content is not None, "-shown")
         put(self, content or Content())
 
 
-def _content(app: App[Any], session: Session, task: TaskView, lost: str) -> Content | None:
+def _content(app: BaseApp, session: Session, task: TaskView, lost: str) -> Content | None:
     again = Content.assemble(
-        "   ", (key_shown(app, APP["engine.restart"]), "bold $accent"), " starts another engine"
+        "   ", (key_shown(app, APP["engine.restart"]), "bold $accent"), f" {app.RESTART_DOES}"
     )
     if lost:
         return Content.assemble(_said("No engine", lost), again)

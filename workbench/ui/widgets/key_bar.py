@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, BindingsMap
 from textual.dom import DOMNode
+from textual.screen import Screen
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
@@ -36,7 +35,7 @@ class KeyBar(Footer):
         screen = self.screen
         typing = isinstance(screen.focused, Terminal)
         keys: dict[str, FooterKey] = {}
-        for key, (_, binding, enabled, tooltip) in _in_order(screen.active_bindings):
+        for key, (_, binding, enabled, tooltip) in _in_order(screen):
             if not binding.show or binding.action in keys or (typing and not is_for_workbench(key, screen)):
                 continue
             keys[binding.action] = FooterKey(
@@ -56,15 +55,17 @@ class KeyBar(Footer):
             self.refresh(recompose=True)
 
 
-def _in_order(bindings: Mapping[str, ActiveBinding]) -> list[tuple[str, ActiveBinding]]:
+def _in_order(screen: Screen[object]) -> list[tuple[str, ActiveBinding]]:
     """Keys in the order that their nodes' classes say them. Textual puts those last that the user moved."""
-    nodes = list(dict.fromkeys(active.node for active in bindings.values()))
     places: dict[tuple[DOMNode, str | None], tuple[int, int]] = {}
-    for at, node in enumerate(nodes):
+    for at, (node, _) in enumerate(screen._modal_binding_chain):
         for place, (_, binding) in enumerate(type(node)._merged_bindings or BindingsMap()):
             places.setdefault((node, binding.id), (at, place))
-    last = len(nodes), 0
-    return sorted(bindings.items(), key=lambda item: places.get((item[1].node, item[1].binding.id), last))
+    last = len(places), 0
+    return sorted(
+        screen.active_bindings.items(),
+        key=lambda item: places.get((item[1].node, item[1].binding.id), last),
+    )
 
 
 def _fitting(keys: list[FooterKey], room: int) -> list[FooterKey]:
