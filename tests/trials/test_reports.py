@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from workbench.trials.outcome import Test
@@ -77,6 +78,22 @@ def test_how_often_a_runner_tried_again_is_told_by_each_kind_of_report(tmp_path:
 def test_a_report_that_is_none_names_no_tests(tmp_path: Path, content: str) -> None:
     (tmp_path / "ctrf.json").write_text(content)
     assert read_tests(tmp_path, "") == ()
+
+
+def test_numbers_and_texts_that_cannot_be_told_are_left_out_and_the_rest_is_read(tmp_path: Path) -> None:
+    huge = 10**400
+    (tmp_path / "ctrf.json").write_text(
+        f'{{"results": {{"tests": [{{"name": "half \\ud800", "message": "of \\udfff", "status": "failed"}},'
+        f' {{"name": "slow", "status": "passed", "duration": {huge}, "retries": {huge}}},'
+        f' {{"name": "often", "status": "passed", "duration": NaN, "retries": {10**30}}}]}}}}'
+    )
+    tests = read_tests(tmp_path, "")
+    assert tests == (
+        Test("half ?", "failed", "of ?"),
+        Test("slow", "passed"),
+        Test("often", "passed", reruns=1_000_000),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(tests), type=tuple[Test, ...]) == tests
 
 
 def test_a_report_that_leads_out_of_the_trial_is_not_read(tmp_path: Path) -> None:

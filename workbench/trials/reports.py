@@ -7,6 +7,7 @@ with `-rA` or `-v`. Reports come out of the environment, so nothing in them is t
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,8 @@ from workbench.trials.outcome import Test, TestStatus
 
 LARGEST = 32 * 1024 * 1024
 """Bytes; a larger report is not read."""
+_MOST_RERUNS = 1_000_000
+"""More than any runner tries; a larger number comes from one that does not count."""
 
 _CTRF_STATUS: dict[str, TestStatus] = {
     "passed": "passed",
@@ -86,14 +89,28 @@ def _ctrf(path: Path) -> list[Test]:
 
 
 def _ctrf_test(test: dict[str, Any]) -> Test:
-    duration = test.get("duration")
+    milliseconds = _number(test.get("duration"))
     return Test(
-        name=str(test.get("name", "")),
+        name=_text(test.get("name", "")),
         status=_CTRF_STATUS.get(str(test.get("status")), "error"),
-        message=str(test.get("message") or test.get("trace") or ""),
-        seconds=duration / 1000 if isinstance(duration, int | float) else None,
-        reruns=max(0, retries) if isinstance(retries := test.get("retries"), int) else 0,
+        message=_text(test.get("message") or test.get("trace") or ""),
+        seconds=None if milliseconds is None else milliseconds / 1000,
+        reruns=int(min(max(0, _number(test.get("retries")) or 0), _MOST_RERUNS)),
     )
+
+
+def _text(value: object) -> str:
+    """As text that can be told and written. JSON's escapes can name halves of characters, which cannot."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _number(value: object) -> float | None:
+    """A number that can be told; None where it is none, or larger than any."""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _junit(path: Path) -> list[Test]:
@@ -118,7 +135,7 @@ def _junit_test(case: ElementTree.Element) -> Test:
             message = child.get("message") or (child.text or "").strip()
     name = "::".join(part for part in (case.get("classname"), case.get("name")) if part)
     try:
-        seconds = float(case.get("time", ""))
+        seconds = _number(float(case.get("time", "")))
     except ValueError:
         seconds = None
     return Test(name, status, message, seconds, reruns)

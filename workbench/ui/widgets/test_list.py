@@ -49,7 +49,10 @@ class TestList(ChoiceList):
 def _silence(run: Run | None) -> str:
     if run is None or run.state != "ended":
         return "The tests are listed when the verifier has ended."
-    return "The verifier named no tests: it left no CTRF or JUnit report, and no summary by pytest."
+    return (
+        "The verifier named no tests: it left no CTRF or JUnit report that can be read, "
+        "and no summary by pytest."
+    )
 
 
 def _summary(tests: tuple[Test, ...]) -> Content:
