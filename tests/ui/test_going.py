@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from textual import events
 from textual.command import CommandPalette
+from textual.widgets import Input
 
 from tests.ui.driving import Driven, app_for, opened, screen_text, until
 from tests.ui.scenes import tested
@@ -425,3 +426,21 @@ async def test_help_and_palette_are_there_over_every_screen(key: str) -> None:
         assert "filter by key or word" in driven.text
         await driven.press("escape", "ctrl+p")
         await until(driven.pilot, lambda: isinstance(driven.app.screen, CommandPalette))
+
+
+@pytest.mark.parametrize("over", ["D", "b", "m", "at"])
+@pytest.mark.parametrize("key", ["q", "ctrl+q"])
+async def test_the_workbench_is_left_from_what_lies_over_the_screen(over: str, key: str) -> None:
+    async with opened(holding()) as driven:
+        await driven.press(over)
+        await driven.pilot.press(key)
+        await until(driven.pilot, lambda: not driven.app.is_running)
+
+
+async def test_keys_that_work_everywhere_are_letters_in_a_line_to_type_in() -> None:
+    async with opened(holding()) as driven:
+        await driven.pilot.press("slash", "q", "at")
+        await driven.settle()
+        focused = driven.app.focused
+        assert isinstance(focused, Input)
+        assert focused.value == "q@"

@@ -161,3 +161,12 @@ async def test_the_engine_of_a_recording_is_not_started_again_but_the_recording_
         await pilot.press("question_mark")
         await until(pilot, lambda: "Play from the beginning." in screen_text(app))
         assert "another engine" not in screen_text(app)
+
+
+async def test_the_player_s_keys_work_over_the_screen_too() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        await pilot.press("D", "space")
+        assert app.player.paused
+        await pilot.press("right")
+        assert app.player.position == min(PLAYER_STEP, app.player.duration)

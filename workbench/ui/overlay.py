@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from textual import events
+from textual.binding import BindingsMap
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -15,6 +17,12 @@ class Overlay[Result](FullLayout[Result], ModalScreen[Result]):
 
     BINDINGS = EVERYWHERE.bindings()
     _typed_ahead = ""
+
+    @property
+    def _modal_binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        """With the keys that work everywhere, unless they would be letters in a line to type in."""
+        typing = any(line.display for line in self.query(Input))
+        return super()._modal_binding_chain if typing else self._binding_chain
 
     def on_key(self, event: events.Key) -> None:
         """Put what is typed before the line to type in has the focus into it."""
