@@ -121,7 +121,7 @@ def open_(
         if plain:
             from workbench.ui import plain as lines
 
-            lines.run(source, path, paused=paused or elsewhere)
+            lines.run(source, path, paused=paused or elsewhere, agents=agents)
             return
         from workbench.ui.app import run
 

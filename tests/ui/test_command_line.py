@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workbench import cli
-from workbench.ui import app
+from workbench.ui import app, plain
 
 
 @pytest.fixture
@@ -67,3 +67,10 @@ def test_trials_made_elsewhere_are_opened_to_look_at_with_and_without_the_word(
     for directory in (trial, trial.parent):
         call(*words, directory)
     assert [(asked["paused"], asked["shell"]) for asked in ran] == [(True, False)] * 2
+
+
+def test_agents_are_tried_without_a_screen_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(plain, "run", lambda source, task, **options: asked.append(options))
+    call("open", tmp_path, "--plain", "--agent", "claude-code", "--model", "some/model")
+    assert [[agent.agent for agent in options["agents"]] for options in asked] == [["claude-code"]]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+
+import pytest
 
 from tests.ui.streams import TASK, RecordedSource, Stream, broken, holding, passed
 from workbench import events as ev
 from workbench import wishes
+from workbench.ui import plain
 from workbench.ui.plain import HELP, PlainFace
 
 OPENING = wishes.OpenTask(task=TASK)
@@ -63,17 +68,56 @@ async def test_what_is_said_again_unchanged_is_not_repeated() -> None:
 
 
 async def test_what_is_typed_becomes_wishes() -> None:
-    source = RecordedSource(holding().queue("oracle", "oracle-2").start("oracle", "oracle-2").events)
+    source = RecordedSource(broken().queue("oracle", "oracle-2").start("oracle", "oracle-2").events)
     await told(source, "r", "r nop", "f", "x oracle", "x", "p")
     assert source.sent == [
         OPENING,
         wishes.Replay(task=TASK),
         wishes.Replay(task=TASK, cases=("nop",)),
-        wishes.Replay(task=TASK, cases=()),
+        wishes.Replay(task=TASK, cases=("oracle", "nop", "truncates-title", "hard-coded", "keeps-accents")),
         wishes.Cancel(task=TASK, run="oracle-2"),
         wishes.Cancel(task=TASK),
         wishes.SetWatching(task=TASK, watching=False),
     ]
+
+
+async def test_where_there_is_nothing_to_run_or_to_cancel_that_is_said_and_nothing_asked_for() -> None:
+    source = RecordedSource(holding().events)
+    said = await told(source, "f", "x oracle")
+    assert said[-2:] == ["every case came out as it must", "oracle does not run"]
+    assert source.sent == [OPENING]
+
+
+async def test_what_happens_again_is_said_again() -> None:
+    stream = Stream().engine().task()
+    for number in (1, 2):
+        stream.whole("oracle", passed(), run=f"oracle-{number}")
+        stream.add(ev.Notice(level="info", message="nothing runs here"))
+    said = await told(RecordedSource(stream.events))
+    assert said.count("oracle: started") == said.count("info: nothing runs here") == 2
+
+
+async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_directory(tmp_path: Path) -> None:
+    (tmp_path / "verifier").mkdir()
+    (tmp_path / "verifier/test-stdout.txt").write_text("kept\n")
+    stream = Stream().engine().task()
+    recalled = ev.RunRecalled(
+        task=TASK, case="oracle", run="1", outcome=passed(), ran_at=0.0, trial_dir=str(tmp_path)
+    )
+    said = await told(RecordedSource(stream.add(recalled).events), "o oracle")
+    assert said[-1] == "kept"
+
+
+def test_input_that_is_a_file_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for path in (Path(os.devnull), tmp_path / "asked.txt"):
+        if path.parent == tmp_path:
+            path.write_text("p\n")
+        source = RecordedSource(holding().events)
+        with path.open() as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            plain.run(source, Path(TASK))
+        assert source.stopped
+    assert source.sent[-1] == wishes.SetWatching(task=TASK, watching=True)
 
 
 async def test_output_tests_and_standing_are_read_on_request() -> None:

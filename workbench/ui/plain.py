@@ -6,14 +6,16 @@ Every change is said once, in words. What is asked for is typed, a line each.
 from __future__ import annotations
 
 import asyncio
+import selectors
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from workbench import events as ev
 from workbench import wishes
+from workbench.cases.case import AgentSpec
 from workbench.session import CaseView, Session, TaskView
-from workbench.ui import words
+from workbench.ui import trial_files, words
 from workbench.ui.source import EventSource
 from workbench.ui.visible import one_line, visible
 
@@ -22,6 +24,16 @@ HELP = (
     "p pauses or resumes watching, l lists the cases, v says the verdict, "
     "o CASE reads its verifier's output, t CASE its tests, e starts another engine after one ended, q quits"
 )
+_DESCRIBING = (
+    ev.ProviderChosen,
+    ev.TaskOpened,
+    ev.TaskUnreadable,
+    ev.ProblemsFound,
+    ev.CasesFound,
+    ev.WatchingChanged,
+    ev.VerdictReached,
+)
+"""What an engine that reads the task again says again, also where nothing has changed."""
 
 
 class PlainFace:
@@ -69,11 +81,13 @@ class PlainFace:
             await self._source.send(opening)
             async for event in self._source.events():
                 self._session.apply(event)
-                if (told := list(self._told(event))) and self._last.get(type(event)) != told:
-                    # An engine that reads the task again says again what has not changed.
+                told = list(self._told(event))
+                if isinstance(event, _DESCRIBING):
+                    if self._last.get(type(event)) == told:
+                        continue
                     self._last[type(event)] = told
-                    for line in told:
-                        self._say(line)
+                for line in told:
+                    self._say(line)
         except OSError as error:
             self._say(f"no engine: {visible(str(error))}")
         self._session.engine_died(0.0)
@@ -117,11 +131,17 @@ class PlainFace:
             case "r":
                 await self._source.send(wishes.Replay(task=self._task, cases=(name,) if name else ()))
             case "f":
-                unmet = tuple(case for case, one in self._view.cases.items() if not _met(one))
-                await self._source.send(wishes.Replay(task=self._task, cases=unmet))
+                if unmet := tuple(case for case, one in self._view.cases.items() if not _met(one)):
+                    await self._source.send(wishes.Replay(task=self._task, cases=unmet))
+                else:
+                    self._say("every case came out as it must")
+            case "x" if view:
+                if (run := view.current) and run.state != "ended":
+                    await self._source.send(wishes.Cancel(task=self._task, run=run.id))
+                else:
+                    self._say(f"{one_line(name)} does not run")
             case "x":
-                run = view.current.id if view and view.current else ""
-                await self._source.send(wishes.Cancel(task=self._task, run=run))
+                await self._source.send(wishes.Cancel(task=self._task))
             case "p":
                 watching = not self._view.watching
                 await self._source.send(wishes.SetWatching(task=self._task, watching=watching))
@@ -157,7 +177,7 @@ class PlainFace:
 
     def _read(self, view: CaseView) -> None:
         run = view.current
-        lines = run.text("verifier").splitlines() if run else []
+        lines = trial_files.printed(run, "verifier").splitlines() if run else []
         for line in lines or ["it has printed nothing"]:
             self._say(visible(line))
 
@@ -176,6 +196,10 @@ def _met(view: CaseView) -> bool:
 
 async def _typed() -> AsyncIterator[str]:
     """The lines of standard input."""
+    if not _can_be_waited_for(sys.stdin.fileno()):
+        for line in sys.stdin.buffer:
+            yield line.decode("utf-8", "replace")
+        return
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
@@ -184,8 +208,23 @@ async def _typed() -> AsyncIterator[str]:
         yield line.decode("utf-8", "replace")
 
 
-def run(source: EventSource, task: Path, *, paused: bool = False) -> None:
-    """Say a task's life in lines until the user leaves, or standard input ends."""
-    opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused)
+def _can_be_waited_for(descriptor: int) -> bool:
+    """Whether it is a terminal or a pipe: a file and `/dev/null` have all they will ever have."""
+    with selectors.DefaultSelector() as selector:
+        try:
+            selector.register(descriptor, selectors.EVENT_READ)
+        except OSError:
+            return False
+        return True
+
+
+def run(source: EventSource, task: Path, *, paused: bool = False, agents: tuple[AgentSpec, ...] = ()) -> None:
+    """Say a task's life in lines until the user leaves, or standard input ends.
+
+    Args:
+        paused: Replay and watch nothing until asked to.
+        agents: Agents to try the task on.
+    """
+    opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused, agents=agents)
     face = PlainFace(source, task, lambda line: print(line, flush=True))
     asyncio.run(face.show(opening, _typed()))

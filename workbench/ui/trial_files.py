@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.events import OutputSource
+from workbench.session import Run
 from workbench.trials.content_kind import SNIFFED, content_kind
 
 _NAMES: dict[OutputSource, tuple[str, ...]] = {
@@ -66,6 +67,17 @@ def output_file(trial: Path, source: OutputSource) -> Path | None:
     """The file that holds what a source printed; None where there is none, or several."""
     found = [root / name for _, root in roots(trial) for name in _NAMES[source] if is_plain(root / name)]
     return found[0] if len(found) == 1 else None
+
+
+def printed(run: Run, source: OutputSource, limit: int = _READ_LIMIT) -> str:
+    """What a source printed: as the stream told it, else the end of what the trial directory kept.
+
+    Args:
+        limit: Bytes read of a file, at most.
+    """
+    complete = not run.recalled and len(run.output) == run.output_seen
+    path = output_file(Path(run.trial_dir), source) if run.trial_dir and not complete else None
+    return read(path, limit) if path else run.text(source)
 
 
 def is_plain(path: Path) -> bool:

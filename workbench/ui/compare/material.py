@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from workbench.events import OutputSource
 from workbench.session import Run
 from workbench.ui import atif, trajectories, trial_files
 from workbench.ui.change_rows import find_changes, row_lines
@@ -24,7 +23,7 @@ def lines(run: Run, matter: Matter) -> list[str]:
     """What a run has to show of a matter."""
     match matter:
         case "verifier" | "agent":
-            return _split(_output(run, matter))
+            return _split(trial_files.printed(run, matter, _LARGEST))
         case "trajectory":
             return _trajectory(run)
         case "files":
@@ -36,13 +35,6 @@ def stamp(run: Run, matter: Matter) -> tuple[object, ...]:
     if matter == "trajectory" and run.trial_dir:
         return (run.id, run.state, trajectories.stamp(Path(run.trial_dir)))
     return (run.id, run.state, run.output_seen if matter in ("verifier", "agent") else 0)
-
-
-def _output(run: Run, source: OutputSource) -> str:
-    told = run.text(source)
-    complete = not run.recalled and len(run.output) == run.output_seen
-    path = trial_files.output_file(Path(run.trial_dir), source) if run.trial_dir and not complete else None
-    return trial_files.read(path, _LARGEST) if path else told
 
 
 def _split(text: str) -> list[str]:
