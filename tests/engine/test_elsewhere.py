@@ -114,7 +114,7 @@ async def test_what_cannot_be_read_is_said_and_the_rest_is_shown(jobs: Path, tmp
     assert len(session.runs) == 2
     unreadable, running = [notice.message for notice in session.notices]
     assert unreadable.startswith(f"{first}: cannot be read: ")
-    assert running == f"1 trials have no result, and are left out; {second.parent.name} is one"
+    assert running == f"1 trial has no result, and is left out, such as {second.parent.name}"
 
 
 async def test_a_large_job_is_shown_whole(jobs: Path, tmp_path: Path) -> None:
@@ -127,10 +127,17 @@ async def test_a_large_job_is_shown_whole(jobs: Path, tmp_path: Path) -> None:
 
 
 async def test_nothing_runs_there_and_it_says_so(jobs: Path, tmp_path: Path) -> None:
-    session = await shown(jobs, tmp_path, wishes.Replay(task=str(jobs)))
+    task = str(jobs)
+    asked: list[wishes.Wish] = [
+        wishes.Replay(task=task),
+        wishes.Repeat(task=task, case="oracle", times=16),
+        wishes.SetTracing(task=task, trace="all"),
+        wishes.Cancel(task=task),
+    ]
+    session = await shown(jobs, tmp_path, *asked)
     assert [notice.message for notice in session.notices] == [
         "these trials were made elsewhere: nothing runs here; open the task itself for that"
-    ]
+    ] * len(asked)
 
 
 async def test_agents_that_had_to_do_nothing_prove_nothing(jobs: Path, tmp_path: Path) -> None:

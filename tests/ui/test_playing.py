@@ -98,12 +98,13 @@ async def test_in_a_line_to_type_in_the_keys_are_letters() -> None:
         assert not app.player.paused
 
 
-async def test_nothing_runs_in_a_recording_and_it_says_so() -> None:
+@pytest.mark.parametrize("keys", [("r",), ("t",), ("D", "r")])
+async def test_nothing_runs_in_a_recording_and_it_says_so(keys: tuple[str, ...]) -> None:
     clock = Clock()
     async with playing(clock) as (app, pilot):
         app.player.seek(99)
         await until(pilot, lambda: "HOLDS 5/5" in screen_text(app))
-        await pilot.press("r")
+        await pilot.press(*keys)
         await until(pilot, lambda: "This is a recording: nothing runs here." in screen_text(app))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,7 +16,19 @@ from workbench import events as ev
 from workbench import wishes as ws
 from workbench.engine.stream import Emitter, read_wishes
 
-_RUNNING = (ws.Replay, ws.SetWatching, ws.OpenShell, ws.TryHere, ws.BringIn, ws.Draft)
+_RUNNING = (
+    ws.Replay,
+    ws.Repeat,
+    ws.Cancel,
+    ws.SetWatching,
+    ws.SetTracing,
+    ws.OpenShell,
+    ws.TryHere,
+    ws.BringIn,
+    ws.Draft,
+    ws.AskRegistries,
+    ws.CancelBuild,
+)
 
 
 def main() -> None:
@@ -76,7 +88,8 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
         except UnreadableTrialError as error:
             yield notice(str(error))
     if running:
-        yield notice(f"{len(running)} trials have no result, and are left out; {running[0].name} is one")
+        verbs = "has no result, and is" if len(running) == 1 else "have no result, and are"
+        yield notice(f"{_trials(running)} {verbs} left out, such as {running[0].name}")
     several = len({trial.task for trial in trials}) > 1
     cases: dict[tuple[str, str], Case] = {}
     references = {"oracle": oracle_case(), "nop": nop_case()}
@@ -90,7 +103,7 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
     yield ev.TaskOpened(
         task=task,
         name=names[0] if len(names) == 1 else directory.name,
-        image=f"{len(trials)} trials" + (f" of {len(names)} tasks" if several else ""),
+        image=_trials(trials) + (f" of {len(names)} tasks" if several else ""),
         threshold=threshold,
         trials_dir=task,
     )
@@ -114,6 +127,10 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
         verdict = Verdict("unproven", f"{passed} of {len(trials)} trials passed; none of them had to")
     yield ev.VerdictReached(task=task, verdict=verdict)
     yield ev.Settled(task=task)
+
+
+def _trials(found: Sized) -> str:
+    return f"{len(found)} trial{'' if len(found) == 1 else 's'}"
 
 
 if __name__ == "__main__":

@@ -131,6 +131,7 @@ class MainScreen(TaskScreen):
         self.query_one("#left ProblemList", ProblemList).show(view.problems)
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
+        self.tell_tracing()
         for above in self.app.screen_stack:
             # Also those under help or the palette, which leave them to be seen.
             if isinstance(above, LiveScreen) and above.is_mounted:

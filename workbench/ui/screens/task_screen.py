@@ -38,6 +38,8 @@ class TaskScreen(FullLayout[None]):
         self._marked = marked
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
+        self._trace_asked: Trace | None = None
+        """Whose scripts the engine was asked to trace, until it does."""
 
     @property
     @abstractmethod
@@ -119,12 +121,16 @@ class TaskScreen(FullLayout[None]):
     def action_toggle_tracing(self) -> None:
         """Trace all scripts from their next run on, or the negatives' alone."""
         trace: Trace = "negatives" if self.view.trace == "all" else "all"
+        self._trace_asked = trace if cast(BaseApp, self.app).is_heard else None
         self.wish(wishes.SetTracing(task=self._path, trace=trace))
-        if not cast(BaseApp, self.app).is_heard:
-            return
-        whose = "All scripts leave" if trace == "all" else "Only negatives leave"
-        key = key_shown(self.app, MAIN["run.case"])
-        self.app.notify(f"{whose} a trajectory from their next run on. {key} runs the selected case.")
+
+    def tell_tracing(self) -> None:
+        """Say whose scripts are traced once the engine does what it was asked for: not all that serve do."""
+        if self._trace_asked and self.view.trace == self._trace_asked:
+            whose = "All scripts leave" if self._trace_asked == "all" else "Only negatives leave"
+            key = key_shown(self.app, MAIN["run.case"])
+            self.app.notify(f"{whose} a trajectory from their next run on. {key} runs the selected case.")
+            self._trace_asked = None
 
     def action_deciding(self) -> None:
         """Go to the case that the verdict speaks of."""
