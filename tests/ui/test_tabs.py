@@ -10,6 +10,7 @@ from tests.ui.streams import PASSING, TASK, Stream, holding, passed
 from tests.ui.trials import agent_step, at, raised, trajectory, trial
 from workbench import events as ev
 from workbench import wishes
+from workbench.cases.case import Case
 from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
 
 TABS = ("verifier", "agent", "tests", "trajectory", "timing", "files", "log")
@@ -43,6 +44,31 @@ async def test_the_agents_output_has_a_tab() -> None:
     async with opened(stream) as driven:
         assert "The verifier prints nothing now: this is the agent phase." in driven.text
         assert "+ python3 slugify.py" in await show(driven, "agent")
+
+
+async def test_what_did_not_run_is_not_said_to_have_printed_nothing() -> None:
+    stream = Stream().engine().task().queue("oracle").start("oracle").phase("oracle-1", "environment")
+    stream.end("oracle", Outcome(kind="error", reason="the environment did not start"))
+    async with opened(stream) as driven:
+        assert "The verifier did not run." in driven.text
+        assert "The agent did not run." in await show(driven, "agent")
+        await driven.press("right_square_bracket")
+        assert "No test ran: the run ended before its verifier began." in driven.text
+
+
+async def test_what_an_agent_of_harbors_printed_is_read_from_its_own_file(tmp_path: Path) -> None:
+    logs = tmp_path / "agent"
+    logs.mkdir()
+    (logs / "exit-code.txt").write_text("0")
+    (logs / "claude-code.txt").write_text("I have read the tests\n")
+    claude = Case("claude-code", "agent", None)
+    stream = Stream().engine().task().add(ev.CasesFound(task=TASK, cases=(claude,)))
+    stream.queue("claude-code", "1")
+    stream.add(ev.RunStarted(at=stream.now, task=TASK, case="claude-code", run="1", trial_dir=str(tmp_path)))
+    async with opened(stream.phase("1", "agent")) as driven:
+        assert "What an agent prints is shown when it has ended" in await show(driven, "agent")
+        driven.source.feed(ev.RunEnded(task=TASK, case="claude-code", run="1", outcome=passed()))
+        await until(driven.pilot, lambda: "I have read the tests" in driven.text)
 
 
 async def test_tests_are_listed_failures_first_with_messages() -> None:

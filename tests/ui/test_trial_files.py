@@ -50,7 +50,7 @@ def test_a_fifo_is_not_read(tmp_path: Path) -> None:
 
 def test_links_are_not_followed_to_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
-    trial(tmp_path / "trial", agent__x_txt="x")
+    trial(tmp_path / "trial", agent__x_log="x")
     os.symlink(tmp_path / "secret", tmp_path / "trial" / "agent" / "oracle.txt")
     assert trial_files.output_file(tmp_path / "trial", "agent") is None
     assert trial_files.read(tmp_path / "trial" / "agent" / "oracle.txt") == ""

@@ -21,6 +21,7 @@ _NAMES: dict[OutputSource, tuple[str, ...]] = {
     "agent": ("agent/oracle.txt",),
     "environment": (),
 }
+_NO_LOGS = {"exit-code.txt"}
 _READ_LIMIT = 1024 * 1024
 FILES_LIMIT = 5000
 """Files listed of one trial."""
@@ -66,6 +67,10 @@ def roots(trial: Path) -> list[tuple[str, Path]]:
 def output_file(trial: Path, source: OutputSource) -> Path | None:
     """The file that holds what a source printed; None where there is none, or several."""
     found = [root / name for _, root in roots(trial) for name in _NAMES[source] if is_plain(root / name)]
+    if not found and source == "agent":
+        # Each agent that Harbor installs keeps what it printed in a file of its own name.
+        logs = [path for _, root in roots(trial) for path in (root / "agent").glob("*.txt")]
+        found = [path for path in logs if is_plain(path) and path.name not in _NO_LOGS]
     return found[0] if len(found) == 1 else None
 
 

@@ -58,17 +58,18 @@ class OutputTab(RunTab):
         if self._output is None or self._output.run is not run:
             self._forget()
             self._output = self._taken(run) if run else None
+        silence = _silence(self.app, self._source, shown)
         if run is None or self._output is None:
-            pane.show(None, silence=_silence(self.app, self._source, run))
+            pane.show(None, silence=silence)
             return
         before = self._output.seen
         if not self._output.take():
             self._show_rest()
-        if run.state == "ended" and self._file is None and not self._output.complete:
+        if run.state == "ended" and self._file is None and not (self._output.complete and self._output.lines):
             self._read_file(run)
         pane.show(
             self.lines,
-            silence=_silence(self.app, self._source, run),
+            silence=silence,
             follow=run.state != "ended",
             live=not shown.ended,
         )
@@ -91,7 +92,7 @@ class OutputTab(RunTab):
     @work(exclusive=True)
     async def _read_file(self, run: Run) -> None:
         """Show what the trial directory kept, where the stream did not bring all of it."""
-        path = output_file(Path(run.trial_dir), self._source)
+        path = output_file(Path(run.trial_dir), self._source) if run.trial_dir else None
         if path is None:
             return
         lines = FileLines(path)
@@ -112,8 +113,9 @@ class OutputTab(RunTab):
         self._forget()
 
 
-def _silence(app: App[Any], source: str, run: Run | None) -> Content:
+def _silence(app: App[Any], source: OutputSource, shown: Shown) -> Content:
     """What stands where output will be."""
+    run = shown.run
     if run is None:
         case, every = (key_shown(app, MAIN[name]) for name in ("run.case", "run.all"))
         return Content.assemble(
@@ -125,9 +127,16 @@ def _silence(app: App[Any], source: str, run: Run | None) -> Content:
         )
     if run.state == "queued":
         return Content("It waits for its turn.")
+    installed = source == "agent" and shown.case is not None and shown.case.case.kind == "agent"
     if run.state == "ended":
+        if run.phases and not any(phase.name == source for phase in run.phases):
+            return Content(f"The {source} did not run.")
+        if installed:
+            return Content("No file alone has what the agent printed; the files tab lists what it left.")
         return Content(f"The {source} printed nothing.")
     if run.phase and run.phase.name == source:
+        if installed:
+            return Content("What an agent prints is shown when it has ended; its trajectory may grow before.")
         return Content(f"The {source} has printed nothing so far.")
     phase = run.phase.name if run.phase else "starting"
     return Content(f"The {source} prints nothing now: this is the {phase} phase.")

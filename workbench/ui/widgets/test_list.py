@@ -49,6 +49,8 @@ class TestList(ChoiceList):
 def _silence(run: Run | None) -> str:
     if run is None or run.state != "ended":
         return "The tests are listed when the verifier has ended."
+    if run.phases and not any(phase.name == "verifier" for phase in run.phases):
+        return "No test ran: the run ended before its verifier began."
     return (
         "The verifier named no tests: it left no CTRF or JUnit report that can be read, "
         "and no summary by pytest."
