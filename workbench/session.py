@@ -128,6 +128,11 @@ class TaskView:
         """The task's own name, else its directory's."""
         return self.opened.name if self.opened else self.path.rstrip("/").rpartition("/")[2]
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is no task at all, but trials that were made elsewhere."""
+        return self.opened is not None and self.opened.trials_dir == self.path
+
 
 @dataclass
 class Session:

@@ -172,6 +172,21 @@ async def test_the_verdict_comes_with_its_reason_and_its_case_is_one_key_away() 
         assert "3 Run · hard-coded" in driven.text
 
 
+async def test_no_problem_is_told_only_of_files_that_were_read() -> None:
+    none = "none found in the task's files"
+    async with opened(Stream().engine()) as driven:
+        assert "the task's files are not read yet" in driven.text
+        assert "to run this case" not in driven.text
+        driven.source.feed(*Stream().task().events)
+        await driven.settle()
+        assert none in driven.text
+    made = ev.TaskOpened(task=TASK, name="job", image="2 trials", threshold=1.0, trials_dir=TASK)
+    stream = Stream().engine().add(made).add(ev.CasesFound(task=TASK, cases=CASES[:2]))
+    async with opened(stream) as driven:
+        assert none not in driven.text
+        assert "No wrong solution is tried yet" not in driven.text
+
+
 async def test_problems_tell_where_what_and_what_to_do() -> None:
     problem = Problem("tests/test.sh", "crlf", "error", "the line ends in CR", "press f to convert it", 1)
     for size in ((160, 50), (100, 30)):

@@ -128,7 +128,7 @@ class MainScreen(TaskScreen):
         if self._to_select in view.cases:
             self.query_one(CaseList).select(self._to_select)
             self._to_select = ""
-        self.query_one("#left ProblemList", ProblemList).show(view.problems)
+        self.query_one("#left ProblemList", ProblemList).show(view)
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
         self.tell_tracing()
@@ -158,7 +158,8 @@ class MainScreen(TaskScreen):
             return Content("Reading the task ...")
         if not self.view.cases:
             return Content("This task has no cases yet.")
-        if all(view.case.kind in ("oracle", "nop") for view in self.view.cases.values()):
+        kinds = {view.case.kind for view in self.view.cases.values()}
+        if kinds <= {"oracle", "nop"} and not self.view.is_elsewhere:
             return _NO_NEGATIVES
         return Content()
 

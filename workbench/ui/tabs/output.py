@@ -116,6 +116,8 @@ class OutputTab(RunTab):
 def _silence(app: App[Any], source: OutputSource, shown: Shown) -> Content:
     """What stands where output will be."""
     run = shown.run
+    if shown.case is None:
+        return Content("Nothing to show yet.")
     if run is None:
         case, every = (key_shown(app, MAIN[name]) for name in ("run.case", "run.all"))
         return Content.assemble(

@@ -17,4 +17,4 @@ class ProblemsTab(RunTab):
 
     def show(self, shown: Shown) -> None:
         """Show the task's problems."""
-        self.query_one(ProblemList).show(shown.task.problems)
+        self.query_one(ProblemList).show(shown.task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets.option_list import Option
 
+from workbench.session import TaskView
 from workbench.task.problem import Problem, Severity
 from workbench.ui import words
 from workbench.ui.commands import MAIN, key_shown
@@ -19,7 +20,7 @@ class ProblemList(ChoiceList):
 
     def __init__(self) -> None:
         super().__init__()
-        self._given: tuple[Problem, ...] | None = None
+        self._given: tuple[tuple[Problem, ...], Content] | None = None
         self._problems: tuple[Problem, ...] = ()
 
     @property
@@ -28,13 +29,14 @@ class ProblemList(ChoiceList):
         at = self.highlighted
         return self._problems[at] if at is not None and at < len(self._problems) else None
 
-    def show(self, problems: tuple[Problem, ...]) -> None:
-        """Show these and no others."""
-        if problems == self._given:
+    def show(self, task: TaskView) -> None:
+        """Show a task's and no others."""
+        if (given := (task.problems, _none(task))) == self._given:
             return
-        self._given = problems
+        self._given = given
         before = self.highlighted
-        self._problems = problems = tuple(sorted(problems, key=lambda found: _ORDER.index(found.severity)))
+        problems = tuple(sorted(task.problems, key=lambda found: _ORDER.index(found.severity)))
+        self._problems = problems
         self.set_class(not problems, "-empty")
         title = f"{key_shown(self.app, MAIN['pane.problems'])} Problems"
         self.border_title = Content(f"{title} · {len(problems)}" if problems else title)
@@ -42,8 +44,16 @@ class ProblemList(ChoiceList):
             self.set_options(Option(_prompt(problem)) for problem in problems)
             self.highlighted = min(before or 0, len(problems) - 1)
         else:
-            none = Content.assemble(("✓ ", words.OK), ("none found in the task's files", words.MUTED))
-            self.set_options([Option(none, disabled=True)])
+            self.set_options([Option(given[1], disabled=True)])
+
+
+def _none(task: TaskView) -> Content:
+    """What stands where there is no problem."""
+    if task.opened is None:
+        return Content.styled("the task's files are not read yet", words.MUTED)
+    if task.is_elsewhere:
+        return Content.styled("trials made elsewhere: no task's files are read", words.MUTED)
+    return Content.assemble(("✓ ", words.OK), ("none found in the task's files", words.MUTED))
 
 
 def _prompt(problem: Problem) -> Content:
