@@ -128,6 +128,14 @@ def test_speeds_go_up_and_down_step_by_step() -> None:
     assert player.speed == SPEEDS[0]
 
 
+def test_a_speed_beyond_the_steps_is_not_made_slower_by_going_faster() -> None:
+    player = Player(recording(0, 1), speed=100)
+    player.faster()
+    assert player.speed == 100
+    player.faster(-1)
+    assert player.speed == SPEEDS[-1]
+
+
 async def test_a_loop_begins_again_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.recording.player.LINGER", 0.01)
     player = Player(recording(0, 0.01), loop=True)

@@ -31,12 +31,16 @@ class Clock:
 
 @asynccontextmanager
 async def playing(
-    clock: Clock, events: Sequence[ev.Event] = (), *, speed: float = 1.0
+    clock: Clock,
+    events: Sequence[ev.Event] = (),
+    *,
+    speed: float = 1.0,
+    size: tuple[int, int] = (160, 50),
 ) -> AsyncIterator[tuple[PlayApp, Pilot[None]]]:
     player = Player(Recording(list(events) or holding().events), speed=speed, now=clock)
     app = PlayApp(player, Path(TASK))
-    async with app.run_test(size=(160, 50), notifications=True) as pilot:
-        await until(pilot, lambda: "space pause" in screen_text(app))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await until(pilot, lambda: "pause" in screen_text(app))
         yield app, pilot
 
 
@@ -129,6 +133,13 @@ async def test_the_player_s_keys_can_be_clicked() -> None:
         await until(pilot, lambda: "· 0.5x" in screen_text(app))
         await click("+ -")
         assert app.player.speed == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+async def test_the_player_s_keys_are_there_where_there_is_little_room(size: tuple[int, int]) -> None:
+    async with playing(Clock(), speed=0.25, size=size) as (app, pilot):
+        await until(pilot, lambda: "space pause  ←  → 5 s  + - speed" in screen_text(app))
+        assert "×0.25" in screen_text(app)
 
 
 async def test_the_help_lists_the_player_s_keys() -> None:

@@ -99,9 +99,13 @@ class Player:
         self._speed = speed
 
     def faster(self, steps: int = 1) -> None:
-        """Take the next speed of `SPEEDS`; a slower one where `steps` is negative."""
-        at = min(range(len(SPEEDS)), key=lambda number: abs(SPEEDS[number] - self._speed))
-        self.set_speed(SPEEDS[min(max(0, at + steps), len(SPEEDS) - 1)])
+        """Take the next speed of `SPEEDS`, where there is one; a slower one where `steps` is negative."""
+        for _ in range(abs(steps)):
+            further = [
+                speed for speed in SPEEDS if (speed > self._speed if steps > 0 else speed < self._speed)
+            ]
+            if further:
+                self.set_speed(min(further) if steps > 0 else max(further))
 
     def _hold(self, position: float) -> None:
         self._position, self._since = position, self._now()

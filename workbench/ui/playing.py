@@ -21,6 +21,8 @@ _REFRESH = 0.1
 _STATE = len("playing")
 """Columns of the widest state, so that what can be clicked stays in its place."""
 _PLAY_AGAIN = replace(APP["engine.restart"], title="Play again", help="Play from the beginning.")
+_BETWEEN = 4
+"""Columns between how it stands and the keys."""
 
 
 class PlayBar(Static):
@@ -43,23 +45,26 @@ class PlayBar(Static):
         state = "paused" if player.paused else "ended" if player.position >= player.duration else "playing"
         sign = {"paused": "‖", "ended": "■", "playing": "▶"}[state]
         loop = " · again and again" if player.loop else ""
-        where = f"{_clock(player.position)} of {_clock(player.duration)}"
-        self.update(
-            Content.assemble(
-                (f"{sign} {state:<{_STATE}}", "bold $accent"),
-                f" · a recording · {where} · {player.speed:g}x{loop}",
-                ("    ", "$muted"),
-                self._click("play.pause", " pause"),
-                "  ",
-                self._click("play.back"),
-                "  ",
-                self._click("play.forth", f" {PLAYER_STEP} s"),
-                "  ",
-                self._click("play.faster"),
-                " ",
-                self._click("play.slower", " speed"),
-            )
+        at, end = _clock(player.position), _clock(player.duration)
+        stands = Content.assemble(
+            (f"{sign} {state:<{_STATE}}", "bold $accent"),
+            f" · a recording · {at} of {end} · {player.speed:g}x{loop}",
         )
+        keys = Content.assemble(
+            self._click("play.pause", " pause"),
+            "  ",
+            self._click("play.back"),
+            "  ",
+            self._click("play.forth", f" {PLAYER_STEP} s"),
+            "  ",
+            self._click("play.faster"),
+            " ",
+            self._click("play.slower", " speed"),
+        )
+        if stands.cell_length + keys.cell_length + _BETWEEN > self.content_size.width > 0:
+            # The keys must be there to be clicked, so fewer words are made of the rest.
+            stands = Content.assemble((f"{sign} {at}", "bold $accent"), f" of {end} · {player.speed:g}x")
+        self.update(Content.assemble(stands, " " * _BETWEEN, keys))
 
     def _click(self, identifier: str, does: str = "") -> Content:
         """A command by its key, which can be clicked."""
