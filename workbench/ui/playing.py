@@ -63,7 +63,7 @@ class PlayBar(Static):
         )
         if stands.cell_length + keys.cell_length + _BETWEEN > self.content_size.width > 0:
             # The keys must be there to be clicked, so fewer words are made of the rest.
-            stands = Content.assemble((f"{sign} {at}", "bold $accent"), f" of {end} · {player.speed:g}x")
+            stands = Content.assemble((f"{sign} {at}", "bold $accent"), f"/{end} · {player.speed:g}x")
         self.update(Content.assemble(stands, " " * _BETWEEN, keys))
 
     def _click(self, identifier: str, does: str = "") -> Content:
