@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +21,7 @@ from tests.ui.streams import RecordedSource, Stream, broken, busy, failed, holdi
 from workbench import events as ev
 from workbench.proof.verdict import Verdict
 from workbench.settings import Loaded, Settings
-from workbench.ui import opening, remembered
+from workbench.ui import opening, remembered, tasks
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.widgets.test_list import TestList
 
@@ -93,6 +95,24 @@ async def test_cases_are_found_by_a_part_of_their_name() -> None:
         assert "case    hard-coded" not in driven.text
         await driven.press("enter")
         assert "3 Run · keeps-accents" in driven.text
+
+
+def test_a_task_in_a_directory_that_may_not_be_looked_into_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "mine", "theirs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "task.toml").touch()
+        remembered.keep(str(tmp_path / name), "night", remembered.TaskLook())
+    stat = Path.stat
+
+    def refused(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.parent == tmp_path / "theirs":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    assert tasks.others(tmp_path / "here") == [tmp_path / "mine"]
 
 
 async def test_another_task_is_found_by_a_part_of_its_name_and_left_for(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -67,8 +68,9 @@ def test_artifacts_are_told_by_harbors_manifest(tmp_path: Path) -> None:
         Artifact("/app/out", "artifacts/app/out", "ok"),
         Artifact("/app/no", "artifacts/app/no", "failed"),
     ]
-    trial(tmp_path, artifacts__manifest_json="{not json")
-    assert trial_files.artifacts(tmp_path) == []
+    for text in ("{not json", "[" * 100_000):
+        trial(tmp_path, artifacts__manifest_json=text)
+        assert trial_files.artifacts(tmp_path) == []
 
 
 def test_the_end_of_a_long_file_is_read(tmp_path: Path) -> None:
@@ -116,7 +118,17 @@ def test_images_are_named(tmp_path: Path) -> None:
     assert atif.text(step.message) == "look\n[image: images/1.png, image/png]"
 
 
-@pytest.mark.parametrize("text", ["", "[", "[]", '{"steps": 3}', '{"steps": [{"step_id": "x"}]}', "\x00"])
+_DEEP = "[" * 100_000
+"""Valid as far as it goes, and more than any parser follows."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[", "[]", '{"steps": 3}', '{"steps": [{"step_id": "x"}]}', "\x00"),
+        f'{{"steps": [{{"tool_calls": [{{"arguments": {_DEEP}',
+    ],
+)
 def test_what_is_no_trajectory_says_so(tmp_path: Path, text: str) -> None:
     (tmp_path / "trajectory.json").write_text(text)
     with pytest.raises(TrajectoryError, match=r"trajectory.json is no ATIF trajectory: "):
@@ -152,3 +164,22 @@ def test_source_text_is_coloured_and_else_unchanged(name: str, text: str, colore
 def test_unknown_long_or_already_coloured_text_is_left_as_it_is() -> None:
     for name, text in (("a.unknown", "x = 1"), ("a.py", "x" * (LARGEST + 1)), ("a.py", "\x1b[31mx")):
         assert highlighted(text, name) == text
+
+
+def test_what_another_user_keeps_to_himself_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial(tmp_path, agent__trajectory_json=trajectory(), steps__one__reward_txt="1")
+    of_root = {tmp_path / "agent", tmp_path / "steps"}
+    stat = Path.stat
+
+    def refused(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if of_root & {path, *path.parents}:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    assert trial_files.roots(tmp_path) == [("", tmp_path)]
+    assert trial_files.output_file(tmp_path, "agent") is None
+    assert trajectories.files(tmp_path) == []
+    assert not trajectories.read(tmp_path)

@@ -378,7 +378,7 @@ def run(
         agents=agents,
         shell=shell,
         demo=demo,
-        newcomer=loaded.settings.remember and not remembered.file().exists(),
+        newcomer=loaded.settings.remember and not remembered.is_there(),
         can_open_others=demo is None,
         settings=loaded,
     )

@@ -152,6 +152,8 @@ def load(path: Path) -> Trajectory:
         raise TrajectoryError(f"{path.name}: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise TrajectoryError(f"{path.name} is no ATIF trajectory: {error}") from error
+    except RecursionError as error:
+        raise TrajectoryError(f"{path.name} is no ATIF trajectory: it is nested too deeply") from error
 
 
 def text(content: str | list[Part] | None) -> str:
@@ -195,10 +197,18 @@ def call_line(call: ToolCall) -> str:
     if isinstance(arguments, dict) and len(arguments) == 1:
         (only,) = arguments.values()
         arguments = only if isinstance(only, str) else arguments
-    told = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    told = argument_text(arguments)
     return (
         f"{call.function_name} {' '.join(told.split())}" if told not in ("null", "{}") else call.function_name
     )
+
+
+def argument_text(value: object) -> str:
+    """A text as it is, and anything else as JSON."""
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply)"
 
 
 def _part(part: Part) -> str:

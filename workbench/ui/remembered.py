@@ -42,6 +42,14 @@ def file() -> Path:
     return places.state_dir() / "screen.json"
 
 
+def is_there() -> bool:
+    """Whether anything was ever kept, as far as this user may know."""
+    try:
+        return file().exists()
+    except OSError:
+        return True
+
+
 def load() -> Look:
     """What was kept; nothing where that cannot be read."""
     try:

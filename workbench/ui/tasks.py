@@ -19,4 +19,11 @@ def others(task: Path) -> list[Path]:
         beside = []
     known = dict.fromkeys((*before, *beside))
     known.pop(task, None)
-    return [path for path in known if (path / CONFIG).is_file()][:_MOST]
+    return [path for path in known if _is_task(path)][:_MOST]
+
+
+def _is_task(path: Path) -> bool:
+    try:
+        return (path / CONFIG).is_file()
+    except OSError:  # another user's directory
+        return False

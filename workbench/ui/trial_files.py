@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -55,12 +56,15 @@ class Artifact:
 def roots(trial: Path) -> list[tuple[str, Path]]:
     """The step names and directories of a trial; one step without a name where it has no steps."""
     steps = trial / "steps"
-    if steps.is_dir() and not steps.is_symlink():
-        found = [
-            (path.name, path) for path in sorted(steps.iterdir()) if path.is_dir() and not path.is_symlink()
-        ]
-        if found:
-            return found
+    with suppress(OSError):
+        if steps.is_dir() and not steps.is_symlink():
+            found = [
+                (path.name, path)
+                for path in sorted(steps.iterdir())
+                if path.is_dir() and not path.is_symlink()
+            ]
+            if found:
+                return found
     return [("", trial)]
 
 
@@ -86,8 +90,11 @@ def printed(run: Run, source: OutputSource, limit: int = _READ_LIMIT) -> str:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether this is a file, and no link to one."""
-    return path.is_file() and not path.is_symlink()
+    """Whether this is a file, and no link to one. What is in another user's directory is none."""
+    try:
+        return path.is_file() and not path.is_symlink()
+    except OSError:
+        return False
 
 
 def read(path: Path, limit: int = _READ_LIMIT) -> str:
@@ -109,7 +116,7 @@ def artifacts(trial: Path) -> list[Artifact]:
     for _, root in roots(trial):
         try:
             entries = json.loads(read(root / "artifacts" / "manifest.json") or "[]")
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -199,16 +198,14 @@ def in_full(told: trajectories.Told) -> str:
 
 def _arguments(arguments: object) -> str:
     if isinstance(arguments, dict):
-        return "\n".join(f"{_DIM}{key}:{_PLAIN} {_value(value)}" for key, value in arguments.items())
-    return "" if arguments is None else str(arguments)
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        told = ((key, atif.argument_text(value)) for key, value in arguments.items())
+        return "\n".join(f"{_DIM}{key}:{_PLAIN} {value}" for key, value in told)
+    return "" if arguments is None else atif.argument_text(arguments)
 
 
 def _extra(extra: dict[str, object] | None) -> str:
-    return "  " + "  ".join(f"{key}={value}" for key, value in extra.items()) if extra else ""
+    told = ((key, atif.argument_text(value)) for key, value in (extra or {}).items())
+    return "".join(f"  {key}={value}" for key, value in told)
 
 
 def _metrics(metrics: atif.Metrics | None) -> str:
