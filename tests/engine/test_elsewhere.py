@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from tests.check.tasks import write_task
 from workbench import events as ev
 from workbench import wishes
 from workbench.check.targets import has_trials
+from workbench.engine.elsewhere import tell
 from workbench.link import EngineLink, EngineOptions
 from workbench.session import RUNS_KEPT, CaseView, Session
 
@@ -114,7 +116,31 @@ async def test_what_cannot_be_read_is_said_and_the_rest_is_shown(jobs: Path, tmp
     assert len(session.runs) == 2
     unreadable, running = [notice.message for notice in session.notices]
     assert unreadable.startswith(f"{first}: cannot be read: ")
-    assert running == f"1 trial has no result, and is left out, such as {second.parent.name}"
+    assert running == f"1 trial has no result, and is left out: {second.parent.name}"
+
+
+def test_a_trial_that_may_not_be_looked_into_is_said_to_be_unreadable(
+    jobs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, *_ = sorted(path.parent for path in jobs.glob("*/*/result.json"))
+    stat = Path.stat
+
+    def refused(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.parent == theirs:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    def refused_bytes(path: Path) -> bytes:
+        with path.open("rb") as file:
+            refused(path)
+            return file.read()
+
+    monkeypatch.setattr(Path, "stat", refused)
+    monkeypatch.setattr(Path, "read_bytes", refused_bytes)
+    events = list(tell(jobs, 1.0))
+    (notice,) = [event.message for event in events if isinstance(event, ev.Notice)]
+    assert notice == f"{theirs / 'result.json'}: cannot be read: Permission denied"
+    assert sum(isinstance(event, ev.RunRecalled) for event in events) == 3
 
 
 async def test_a_large_job_is_shown_whole(jobs: Path, tmp_path: Path) -> None:
@@ -133,6 +159,7 @@ async def test_nothing_runs_there_and_it_says_so(jobs: Path, tmp_path: Path) -> 
         wishes.Repeat(task=task, case="oracle", times=16),
         wishes.SetTracing(task=task, trace="all"),
         wishes.Cancel(task=task),
+        wishes.AskRegistries(task=task),
     ]
     session = await shown(jobs, tmp_path, *asked)
     assert [notice.message for notice in session.notices] == [

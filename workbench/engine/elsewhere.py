@@ -89,7 +89,8 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
             yield notice(str(error))
     if running:
         verbs = "has no result, and is" if len(running) == 1 else "have no result, and are"
-        yield notice(f"{_trials(running)} {verbs} left out, such as {running[0].name}")
+        others = " and others" if len(running) > 1 else ""
+        yield notice(f"{_trials(running)} {verbs} left out: {running[0].name}{others}")
     several = len({trial.task for trial in trials}) > 1
     cases: dict[tuple[str, str], Case] = {}
     references = {"oracle": oracle_case(), "nop": nop_case()}

@@ -40,10 +40,11 @@ def find_trials(path: Path) -> tuple[list[Path], list[Path]]:
     """The trial directories at `path`: a trial, a job, or a directory of jobs.
 
     Returns:
-        Those that have a result, and those that have none (yet).
+        Those that have a result, and those that have none (yet). What may not be looked into is taken for
+        one with a result, which is then said to be unreadable.
     """
     trials = [found for found in _beneath(path, DEPTH) if _is_trial(found)]
-    ended = [trial for trial in trials if (trial / RESULT).is_file()]
+    ended = [trial for trial in trials if _may_be(trial / RESULT)]
     return ended, [trial for trial in trials if trial not in set(ended)]
 
 
@@ -70,11 +71,23 @@ def read_trial(path: Path, threshold: float) -> FoundTrial:
 def _beneath(path: Path, depth: int) -> Iterator[Path]:
     yield path
     if depth and not _is_trial(path):
-        for child in sorted(path.iterdir()):
+        try:
+            children = sorted(path.iterdir())
+        except PermissionError:
+            return
+        for child in children:
             if child.is_dir() and not child.is_symlink():
                 yield from _beneath(child, depth - 1)
 
 
 def _is_trial(path: Path) -> bool:
     # A job has a config.json and a result.json too; but only trials have a log of this name.
-    return (path / CONFIG).is_file() and (path / "trial.log").exists()
+    return _may_be(path / CONFIG) and _may_be(path / "trial.log")
+
+
+def _may_be(file: Path) -> bool:
+    """Whether there is such a file, as far as this user may know."""
+    try:
+        return file.is_file()
+    except PermissionError:
+        return True
