@@ -99,6 +99,8 @@ class TaskView:
     unreadable: str = ""
     """Why it cannot be run as it stands; empty when it can."""
     problems: tuple[Problem, ...] = ()
+    looked: bool = False
+    """Whether its files were looked through for problems."""
     cases: dict[str, CaseView] = field(default_factory=dict)
     """By name, in the order to show them."""
     watching: bool = False
@@ -268,7 +270,7 @@ def _update(task: TaskView, event: ev.Event) -> None:
         case ev.TaskUnreadable():
             task.unreadable = event.reason
         case ev.ProblemsFound():
-            task.problems = event.problems
+            task.problems, task.looked = event.problems, True
         case ev.CasesFound():
             task.cases = {
                 case.name: CaseView(case, *_kept(task.cases.get(case.name))) for case in event.cases

@@ -319,3 +319,34 @@ async def test_what_takes_an_engine_is_refused_after_one_has_ended(key: str) -> 
         assert told.message.endswith("; R starts another engine.")
         assert len(driven.source.sent) == sent
         assert "nop" in driven.text  # nothing else took the place of the cases
+
+
+async def test_what_goes_on_before_the_cases_are_known_is_said_as_it_is() -> None:
+    stream = Stream()
+    async with opened(stream) as driven:
+
+        async def told(*events: ev.Event) -> str:
+            driven.source.feed(*events)
+            await driven.settle()
+            assert "run this case" not in driven.text
+            assert "none found" not in driven.text
+            assert "the files have not been looked through" in driven.text
+            return driven.text
+
+        assert "Starting the engine ..." in await told()
+        started, chosen = Stream().engine().events
+        assert "Finding out what makes machines here ..." in await told(started)
+        assert "Reading the task ..." in await told(chosen)
+        assert "No case is known." in await told(ev.TaskUnreadable(at=1.0, task=TASK, reason="it is a file"))
+        problems = ev.ProblemsFound(at=1.0, task=TASK, problems=())
+        driven.source.feed(problems, *Stream().engine().task().events)
+        await until(driven.pilot, lambda: "✓ none found in the task's files" in driven.text)
+        assert "Press r to run this case" in driven.text
+
+
+async def test_no_case_is_said_to_be_read_once_no_engine_reads() -> None:
+    async with opened(Stream().engine()) as driven:
+        driven.source.die(-9)
+        await until(driven.pilot, lambda: "The engine has ended" in driven.text)
+        assert "No case is known." in driven.text
+        assert "..." not in driven.text

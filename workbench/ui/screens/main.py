@@ -152,16 +152,25 @@ class MainScreen(TaskScreen):
         )
 
     def _hint(self) -> Content:
-        if self._session.engine is None:
-            return Content("Starting the engine ...")
         if self.view.opened is None:
-            return Content("Reading the task ...")
+            return Content(self._opening_words())
         if not self.view.cases:
             return Content("This task has no cases yet.")
         kinds = {view.case.kind for view in self.view.cases.values()}
         if kinds <= {"oracle", "nop"} and not self.view.is_elsewhere:
             return _NO_NEGATIVES
         return Content()
+
+    def _opening_words(self) -> str:
+        """What goes on before the cases are known, or that nothing does."""
+        if self._lost or self._session.stopped or self._session.failed or self.view.unreadable:
+            return "No case is known."
+        if self._session.engine is None:
+            return "Starting the engine ..."
+        # The first time, a microVM is booted for this, or tried to.
+        return (
+            "Reading the task ..." if self._session.provider else "Finding out what makes machines here ..."
+        )
 
     def _case_selected(self) -> None:
         """Show the newest run of another case, and let its runs go first once the user stays there."""

@@ -49,10 +49,10 @@ class ProblemList(ChoiceList):
 
 def _none(task: TaskView) -> Content:
     """What stands where there is no problem."""
-    if task.opened is None:
-        return Content.styled("the task's files are not read yet", words.MUTED)
     if task.is_elsewhere:
         return Content.styled("trials made elsewhere: no task's files are read", words.MUTED)
+    if not task.looked:
+        return Content.styled("the files have not been looked through", words.MUTED)
     return Content.assemble(("✓ ", words.OK), ("none found in the task's files", words.MUTED))
 
 
