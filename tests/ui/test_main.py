@@ -11,6 +11,7 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.task.problem import Problem
 from workbench.trials.outcome import Outcome
+from workbench.ui.widgets.case_list import CaseList
 
 OPENED = wishes.OpenTask(task=TASK, watch=True, replay=True)
 
@@ -350,3 +351,17 @@ async def test_no_case_is_said_to_be_read_once_no_engine_reads() -> None:
         await until(driven.pilot, lambda: "The engine has ended" in driven.text)
         assert "No case is known." in driven.text
         assert "..." not in driven.text
+
+
+@pytest.mark.parametrize(("downs", "then"), [(1, "truncates-title"), (4, "hard-coded")])
+async def test_where_the_selected_case_goes_the_one_that_takes_its_place_is_selected(
+    downs: int, then: str
+) -> None:
+    async with opened(holding()) as driven:
+        await driven.press(*["down"] * downs)
+        gone = driven.app.screen.query_one(CaseList).selected
+        left = tuple(case for case in CASES if case.name != gone)
+        driven.source.feed(ev.CasesFound(at=1.0, task=TASK, cases=left))
+        await driven.settle()
+        assert driven.app.screen.query_one(CaseList).selected == then
+        assert f"3 Run · {then}" in driven.text

@@ -165,7 +165,7 @@ class CaseList(Vertical):
 
     def _replace(self, views: list[CaseView], columns: Columns, scale: float) -> None:
         rows = self.query_one(Cases)
-        before = self._told
+        before, at = self._told, rows.highlighted
         self._told = None
         self._rows = {view.case.name: _key(view, self._notes(view), scale, self._now) for view in views}
         self.query_one("#case-headings", Static).update(_headings(columns))
@@ -175,7 +175,8 @@ class CaseList(Vertical):
                 for view in views
             )
             if views:
-                rows.highlighted = 0
+                # Where the selected case is gone, the one that came to its place.
+                rows.highlighted = min(at or 0, len(views) - 1)
                 self.select(before or "")
         self._told = before
         self.tell_selected()
