@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ui import task_streams as streams
 from tests.ui.driving import opened
-from tests.ui.streams import Stream
+from tests.ui.streams import TASK, Stream
 from tests.ui.task_streams import MINUTE, TaskStream
+from workbench import events as ev
 from workbench.images.build_events import BuildCancelled, BuildFailed, StepDone, StepOutput, StepStarted
 
 
@@ -123,7 +126,8 @@ async def test_the_image_itself_tells_what_it_is() -> None:
 async def test_a_task_without_a_dockerfile_says_what_its_machines_boot() -> None:
     async with opened(streams.opened_task()) as driven:
         await driven.press("b")
-        assert "Nothing is built for this task: its machines boot python:3.12-slim." in driven.text
+        where = "its machines stand on this host's own tools, not on python:3.12-slim."
+        assert f"Nothing is built for this task: {where}" in driven.text
 
 
 async def test_what_is_built_for_the_verifier_is_shown_beside_the_agents() -> None:
@@ -188,3 +192,23 @@ async def test_costs_are_those_of_an_engine_that_lives() -> None:
         driven.source.die(-9)
         await driven.settle()
         assert "machines" not in driven.text.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("image", "in_registry", "provider", "said"),
+    [
+        ("environment/Dockerfile", False, "bubblewrap", "environment/Dockerfile has not been built yet."),
+        ("environment/Dockerfile", False, "harbor:docker", "environment/Dockerfile is built by Harbor."),
+        ("python:3.12-slim", True, "smol", "its machines boot python:3.12-slim."),
+        ("image.tar", False, "bubblewrap", "its machines boot image.tar."),
+    ],
+)
+async def test_where_nothing_is_built_it_is_said_what_machines_stand_on(
+    image: str, in_registry: bool, provider: str, said: str
+) -> None:
+    stream = Stream().engine().task()
+    stream.add(ev.ProviderChosen(at=stream.now, name=provider, label=provider, why=""))
+    stream.add(ev.TaskOpened(at=stream.now, task=TASK, name="x", image=image, in_registry=in_registry))
+    async with opened(stream) as driven:
+        await driven.press("b")
+        assert said in driven.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import PurePosixPath
 
 from textual import on
 from textual.app import ComposeResult
@@ -40,6 +41,11 @@ from workbench.ui.widgets.choice_list import ChoiceList
 from workbench.ui.widgets.log_pane import LogPane
 
 _WORD = 10
+_DOCKERFILE = "Dockerfile"
+_WITHOUT_REGISTRIES = "bubblewrap"
+"""The provider that boots no image by its name in a registry."""
+_BUILDING = "harbor:"
+"""Providers that build by themselves."""
 
 
 @dataclass(frozen=True)
@@ -157,14 +163,23 @@ class ImagesScreen(LiveScreen[None]):
         opened = self._view.opened
         if opened is None or not opened.image:
             return Content.styled("The task has not been read yet.", words.MUTED)
-        image = opened.image
+        image = Content.styled(one_line(opened.image), "bold")
+        provider = self._session.provider
+        if PurePosixPath(opened.image).name == _DOCKERFILE:
+            elsewhere = provider is not None and provider.name.startswith(_BUILDING)
+            return Content.assemble(
+                image, " is built by Harbor." if elsewhere else " has not been built yet."
+            )
         registry: tuple[str | Content, ...] = ()
+        boots: tuple[str | Content, ...] = ("its machines boot ", image)
         if opened.in_registry:
-            base = BaseImage(image, pinned=is_pinned(image))
+            base = BaseImage(opened.image, pinned=is_pinned(opened.image))
             registry = "\n\n", base_words(self.app, base, self._view.registries)
+            if provider and provider.name == _WITHOUT_REGISTRIES:
+                boots = ("its machines stand on this host's own tools, not on ", image)
         return Content.assemble(
-            "Nothing is built for this task: its machines boot ",
-            (one_line(image), "bold"),
+            "Nothing is built for this task: ",
+            *boots,
             ".",
             *registry,
             "\n\nWith a Dockerfile in environment/ and no docker_image in task.toml, "
