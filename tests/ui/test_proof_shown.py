@@ -133,3 +133,11 @@ async def test_marks_are_there_at_every_size() -> None:
             assert "↻" in row(driven, "nop"), size
         async with opened(streams.recalled(), size) as driven:
             assert "◷" in row(driven, "nop"), size
+
+
+async def test_trials_that_were_made_elsewhere_are_not_said_to_come_from_receipts() -> None:
+    stream = streams.recalled()
+    stream.add(ev.ProviderChosen(at=stream.now, name="files", label="trials made elsewhere", why=""))
+    async with opened(stream, WIDE) as driven:
+        assert "◷ all made elsewhere" in driven.text
+        assert "receipt" not in driven.text
