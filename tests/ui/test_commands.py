@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import pytest
 from textual.dom import DOMNode
 from textual.widgets._footer import FooterKey
 
@@ -18,7 +19,7 @@ from tests.ui.driving import opened, until
 from tests.ui.streams import TASK, holding
 from workbench import ui, wishes
 from workbench.ui import commands, keymap
-from workbench.ui.commands import APP, COMPARE, MAIN, PLAYER, Command, Offer
+from workbench.ui.commands import APP, COMPARE, MAIN, PLAYER, Command, Offer, offered
 from workbench.ui.overlay import Overlay
 from workbench.ui.screens.help import HelpScreen
 
@@ -64,6 +65,21 @@ def test_every_key_can_be_moved_and_is_in_the_palette_so_that_a_mouse_can_do_wha
         assert {b.id for of, b in bound if of is node and b.id not in offered} == set()
 
 
+@pytest.mark.parametrize("over", ["D", "b", "m", "at"])
+async def test_the_help_names_no_key_that_does_nothing_where_one_is(over: str) -> None:
+    async with opened(holding(), (160, 100)) as driven:
+        await driven.press(over)
+        bound = {active.binding.id for active in driven.app.screen.active_bindings.values()}
+        said = {command.id for _, offer in offered(driven.app.screen) for command in offer.commands}
+        assert said <= bound
+        await driven.press("question_mark")
+        assert "Find any command" in driven.text
+        assert "Restart engine" not in driven.text
+        assert "Stop everything that runs and leave." in driven.text
+        await driven.press("escape", "ctrl+q")
+        assert driven.app._exit
+
+
 async def test_a_click_on_a_command_in_the_help_does_it() -> None:
     # The help is offered at any size by the keys at the foot, so that a mouse can do everything there too.
     for size in ((160, 50), (60, 20)):
@@ -85,7 +101,7 @@ def test_whatever_a_click_on_the_screen_does_a_key_does_too() -> None:
     for path in Path(ui.__path__[0]).rglob("*.py"):
         text = path.read_text()
         clicked |= set(re.findall(r'"(?:screen|app)\.(\w+)', text)) if "clickable(" in text else set()
-    assert clicked >= {"images", "costs", "pause", "skip"}
+    assert clicked >= {"images", "costs"}
     clicked.discard("run_command")  # of the help, which runs any command
     assert clicked <= {command.action.partition("(")[0] for command in keymap.all_commands().values()}
 

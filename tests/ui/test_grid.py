@@ -118,6 +118,12 @@ async def test_a_trial_is_chosen_by_keys_and_looked_at() -> None:
         assert "3 Run · oracle · 2 of 16" in driven.text
 
 
+async def test_looking_where_no_trial_is_selected_selects_the_first() -> None:
+    async with opened(many_trials(), (100, 40)) as driven:
+        await driven.press("D", "enter", "enter")
+        assert "3 Run · oracle · 9 of 16" in driven.text
+
+
 async def test_a_trial_is_chosen_by_the_mouse_and_looked_at() -> None:
     async with opened(many_trials(), (100, 40)) as driven:
         await driven.press("D")
@@ -147,6 +153,7 @@ async def test_an_engine_that_ended_leaves_its_trials_on_the_grid() -> None:
         await driven.settle()
         await until(driven.pilot, lambda: "0 running" in driven.text)
         assert "12 of 12 done" in driven.text
+        assert "○ no engine" in driven.text.splitlines()[0]
         assert re.search("– +9 cancelled", driven.text)
 
 

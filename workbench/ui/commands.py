@@ -62,12 +62,20 @@ class Offer:
 
 
 def offered(screen: Screen[object]) -> Iterator[tuple[DOMNode, Offer]]:
-    """What can be done on a screen now, each offer once: by the focused node before others of its kind."""
+    """What can be done on a screen now, each offer once: by the focused node before others of its kind.
+
+    What lies over a screen says by `EVERYWHERE` what of the app's can be done from there, besides by those
+    of its keys that come before all others.
+    """
     seen: set[int] = set()
     focused = screen.focused
     nodes = ([focused] if focused else []) + [node for node in screen.walk_children(Widget) if _seen(node)]
     for node in (screen.app, screen, *nodes):
         offer: Offer | None = getattr(type(node), "OFFER", None)
+        here: Offer | None = getattr(type(screen), "EVERYWHERE", None)
+        if offer and here and node is screen.app:
+            first = (command for command in offer.commands if command.priority)
+            offer = Offer(offer.title, (*first, *here.commands))
         if offer and id(offer) not in seen:
             seen.add(id(offer))
             yield node, offer

@@ -15,6 +15,7 @@ from workbench.ui.overlay_commands import EVERYWHERE
 class Overlay[Result](FullLayout[Result], ModalScreen[Result]):
     """A click beside it closes it, and help and palette can be asked for from it."""
 
+    EVERYWHERE = EVERYWHERE
     BINDINGS = EVERYWHERE.bindings()
     _typed_ahead = ""
 

@@ -16,6 +16,7 @@ EVERYWHERE = Offer(
             "Find any command by its name.",
             True,
         ),
+        Command("overlay.quit", "ctrl+q", "app.quit", "Quit", "Stop everything that runs and leave."),
     ),
 )
 """In overlays, which take no keys from what is beneath."""

@@ -109,7 +109,8 @@ class GridScreen(LiveScreen[None]):
         parts = [one_line(self._view.name)] if not self.presenting else []
         parts += [one_line(provider.label)] if provider else []
         said = Content.assemble((f" {one_line(self._case)}", "bold $accent"))
-        return Content.assemble(said, (" · ".join(["", *parts]), words.MUTED))
+        lost = (" · ○ no engine", words.WARN) if self._session.stopped else ""
+        return Content.assemble(said, (" · ".join(["", *parts]), words.MUTED), lost)
 
     def _none(self) -> Content:
         if self._session.stopped:
