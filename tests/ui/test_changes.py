@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.driving import opened
+import pytest
+
+from tests.ui.driving import opened, until
 from tests.ui.streams import Stream, failed, holding, passed
 from tests.ui.test_compare import compared
 from tests.ui.test_tabs import show
@@ -47,6 +49,21 @@ async def test_what_a_run_changed_comes_first_with_its_difference(tmp_path: Path
         assert text.index("/app/run.sh") < text.index("agent/oracle.txt")
         assert "-old line" in text
         assert "+new line" in text
+
+
+@pytest.mark.parametrize("size", [(160, 50), (100, 30)])
+async def test_of_a_path_without_room_the_end_is_shown(tmp_path: Path, size: tuple[int, int]) -> None:
+    directory = tmp_path / "of-many-words" / ("x" * 100) / "oracle__120000-abcdef"
+    directory.mkdir(parents=True)
+    write_changes(CHANGES, directory)
+    async with opened(at(holding(), "oracle-1", directory), size) as driven:
+        await show(driven, "files")
+        await until(driven.pilot, lambda: "/oracle__120000-abcdef" in driven.text)
+        assert "2 added, 2 changed, 1 removed, 7 more not listed" in driven.text
+        assert "of-many-words" not in driven.text
+        assert "…xxx" in driven.text
+        await driven.pilot.resize_terminal(size[0] + 20, size[1])
+        await until(driven.pilot, lambda: "/oracle__120000-abcdef" in driven.text)
 
 
 async def test_what_is_not_known_is_said(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.content import Content
@@ -50,6 +51,7 @@ class FilesTab(RunTab):
         self._of: tuple[object, ...] = ()
         self._trial = Path()
         self._found = _Found()
+        self._where = ""
         self._file: FileLines | None = None
 
     def compose(self) -> ComposeResult:
@@ -81,15 +83,26 @@ class FilesTab(RunTab):
         if found == self._found and run and self._trial == Path(run.trial_dir):
             return
         self._found, self._trial = found, Path(run.trial_dir) if run else Path()
-        where = one_line(run.trial_dir) if run and run.trial_dir else "no trial directory yet"
-        if found.changed.summary:
-            where = f"{found.changed.summary} · {where}"
-        if len(found.files) >= trial_files.FILES_LIMIT:
-            where += f" · the first {trial_files.FILES_LIMIT:,} files"
-        self.query_one(".summary", Static).update(Content.styled(where, words.MUTED))
+        self._where = one_line(run.trial_dir) if run and run.trial_dir else "no trial directory yet"
+        self._summarise()
         self.query_one(LineList).show(len(found.rows), self._line)
         if not found.rows:
             self.query_one(LogPane).show(None, silence=Content("The run has left no files so far."))
+
+    def on_resize(self) -> None:
+        """Fit the path again."""
+        self.call_after_refresh(self._summarise)
+
+    def _summarise(self) -> None:
+        summary = self.query_one(".summary", Static)
+        said = [self._found.changed.summary] if self._found.changed.summary else []
+        if len(self._found.files) >= trial_files.FILES_LIMIT:
+            said.append(f"the first {trial_files.FILES_LIMIT:,} files")
+        # Of a path that has no room in a line, the end tells it from others.
+        room = max(1, summary.content_size.width)
+        over = cell_len(self._where) - room
+        where = f"…{self._where[over + 1 :]}" if over > 0 else self._where
+        summary.update(Content.styled(" · ".join([*said, where]), words.MUTED))
 
     def _line(self, index: int) -> Content:
         row = self._found.rows[index]
