@@ -6,13 +6,15 @@ import importlib
 import pkgutil
 from inspect import getmembers, isclass
 
+import pytest
 from textual.app import App
 from textual.events import Resize
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tests.ui.driving import until
+from tests.ui.driving import opened, until
+from tests.ui.streams import holding
 from workbench import ui
 from workbench.ui.full_layout import FullLayout
 
@@ -56,3 +58,14 @@ def test_every_screen_is_laid_out_so() -> None:
     }
     assert len(screens) > 8
     assert [screen for screen in screens if not issubclass(screen, FullLayout)] == []
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+async def test_a_low_screen_wastes_no_line_and_has_the_problems_in_a_tab(width: int) -> None:
+    async with opened(holding(), (width, 20)) as driven:
+        lines = driven.text.splitlines()
+        headings = next(at for at, line in enumerate(lines) if "outcome" in line)
+        assert all(line.strip() for line in lines[:headings])
+        await driven.press("2")
+        await until(driven.pilot, lambda: "none found in the task's files" in driven.text)
+        assert "problems 0" in driven.text
