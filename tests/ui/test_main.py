@@ -176,7 +176,7 @@ async def test_the_verdict_comes_with_its_reason_and_its_case_is_one_key_away() 
 async def test_no_problem_is_told_only_of_files_that_were_read() -> None:
     none = "none found in the task's files"
     async with opened(Stream().engine()) as driven:
-        assert "the task's files are not read yet" in driven.text
+        assert "the files have not been looked through" in driven.text
         assert "to run this case" not in driven.text
         driven.source.feed(*Stream().task().events)
         await driven.settle()

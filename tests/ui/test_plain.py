@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.streams import TASK, RecordedSource, Stream, broken, holding, passed
+from tests.ui.streams import TASK, RecordedSource, Stream, broken, cannot_fail, holding, passed
 from workbench import events as ev
 from workbench import wishes
 from workbench.ui import plain
@@ -68,24 +68,26 @@ async def test_what_is_said_again_unchanged_is_not_repeated() -> None:
 
 
 async def test_what_is_typed_becomes_wishes() -> None:
-    source = RecordedSource(broken().queue("oracle", "oracle-2").start("oracle", "oracle-2").events)
-    await told(source, "r", "r nop", "f", "x oracle", "x", "p")
+    source = RecordedSource(holding().queue("oracle", "oracle-2").start("oracle", "oracle-2").events)
+    said = await told(source, "r", "r nop", "f", "x oracle", "x nop", "x", "p")
     assert source.sent == [
         OPENING,
         wishes.Replay(task=TASK),
         wishes.Replay(task=TASK, cases=("nop",)),
-        wishes.Replay(task=TASK, cases=("oracle", "nop", "truncates-title", "hard-coded", "keeps-accents")),
         wishes.Cancel(task=TASK, run="oracle-2"),
         wishes.Cancel(task=TASK),
         wishes.SetWatching(task=TASK, watching=False),
     ]
+    assert said[-2:] == ["every case came out as it must", "nop does not run"]
 
 
-async def test_where_there_is_nothing_to_run_or_to_cancel_that_is_said_and_nothing_asked_for() -> None:
-    source = RecordedSource(holding().events)
-    said = await told(source, "f", "x oracle")
-    assert said[-2:] == ["every case came out as it must", "oracle does not run"]
-    assert source.sent == [OPENING]
+async def test_the_cases_that_are_not_as_they_must_be_are_run() -> None:
+    source = RecordedSource(cannot_fail().events)
+    await told(source, "f")
+    (wish,) = source.sent[1:]
+    assert isinstance(wish, wishes.Replay)
+    assert "hard-coded" in wish.cases
+    assert "oracle" not in wish.cases
 
 
 async def test_what_happens_again_is_said_again() -> None:
@@ -151,11 +153,12 @@ async def test_leaving_ends_the_engine() -> None:
 
 async def test_a_dead_engine_is_said_and_another_one_started() -> None:
     source = RecordedSource(holding().events)
-    source.feed(ev.EngineFailed(message="the engine was killed by SIGKILL"))
+    source.feed(ev.EngineFailed(message="the engine was killed by SIGKILL", hint="its log is /log"))
     source.die(-9)
-    said = await told(source, "e")
-    assert "the engine cannot go on: the engine was killed by SIGKILL" in said
-    assert "the engine has ended; e starts another" in said
+    said = await told(source, "r", "f", "x", "p", "e")
+    assert "the engine cannot go on: the engine was killed by SIGKILL; its log is /log" in said
+    assert said.count("the engine has ended; e starts another") == 5
+    assert source.sent == [OPENING, OPENING]
     assert source.starts == 2
 
 

@@ -16,6 +16,7 @@ from workbench import wishes
 from workbench.cases.case import AgentSpec
 from workbench.session import CaseView, Session, TaskView
 from workbench.ui import trial_files, words
+from workbench.ui.figures import count
 from workbench.ui.source import EventSource
 from workbench.ui.visible import one_line, visible
 
@@ -34,6 +35,10 @@ _DESCRIBING = (
     ev.VerdictReached,
 )
 """What an engine that reads the task again says again, also where nothing has changed."""
+
+_WISHES = frozenset("rfxp")
+"""What takes an engine."""
+_ENDED = "the engine has ended; e starts another"
 
 
 class PlainFace:
@@ -91,7 +96,7 @@ class PlainFace:
         except OSError as error:
             self._say(f"no engine: {visible(str(error))}")
         self._session.engine_died(0.0)
-        self._say("the engine has ended; e starts another")
+        self._say(_ENDED)
 
     def _told(self, event: ev.Event) -> Iterator[str]:
         """An event in words; nothing for what is asked for by name, such as output."""
@@ -106,7 +111,8 @@ class PlainFace:
                 for problem in event.problems:
                     yield f"{problem.severity}: {one_line(str(problem))}"
             case ev.CasesFound():
-                yield f"{len(event.cases)} cases: {', '.join(one_line(case.name) for case in event.cases)}"
+                names = ", ".join(one_line(case.name) for case in event.cases)
+                yield f"{count(len(event.cases), 'case')}: {names}"
             case ev.WatchingChanged():
                 yield "watching" if event.watching else "not watching"
             case ev.FilesChanged() if event.why:
@@ -120,31 +126,18 @@ class PlainFace:
             case ev.Notice():
                 yield f"{event.level}: {one_line(event.message)}"
             case ev.EngineFailed():
-                yield f"the engine cannot go on: {one_line(event.message)} {one_line(event.hint)}".rstrip()
+                said = "; ".join(one_line(part) for part in (event.message, event.hint) if part)
+                yield f"the engine cannot go on: {said}"
 
     async def _answer(self, word: str, name: str) -> None:
         view = self._view.cases.get(name)
         if name and view is None:
             self._say(f"there is no case {one_line(name)}")
             return
+        if word in _WISHES:
+            await self._wish(word, name, view)
+            return
         match word:
-            case "r":
-                await self._source.send(wishes.Replay(task=self._task, cases=(name,) if name else ()))
-            case "f":
-                if unmet := tuple(case for case, one in self._view.cases.items() if not _met(one)):
-                    await self._source.send(wishes.Replay(task=self._task, cases=unmet))
-                else:
-                    self._say("every case came out as it must")
-            case "x" if view:
-                if (run := view.current) and run.state != "ended":
-                    await self._source.send(wishes.Cancel(task=self._task, run=run.id))
-                else:
-                    self._say(f"{one_line(name)} does not run")
-            case "x":
-                await self._source.send(wishes.Cancel(task=self._task))
-            case "p":
-                watching = not self._view.watching
-                await self._source.send(wishes.SetWatching(task=self._task, watching=watching))
             case "l":
                 for case in self._view.cases:
                     self._say(self._standing(case))
@@ -156,6 +149,30 @@ class PlainFace:
                 self._tests(view)
             case _:
                 self._say(HELP)
+
+    async def _wish(self, word: str, name: str, view: CaseView | None) -> None:
+        """Ask the engine for something, or say why not."""
+        if self._session.stopped:
+            self._say(_ENDED)
+            return
+        match word:
+            case "r":
+                await self._source.send(wishes.Replay(task=self._task, cases=(name,) if name else ()))
+            case "f":
+                # None at all would mean every case to the engine.
+                if unmet := tuple(case for case, one in self._view.cases.items() if not _met(one)):
+                    await self._source.send(wishes.Replay(task=self._task, cases=unmet))
+                else:
+                    self._say("every case came out as it must")
+            case "x":
+                run = view.current if view else None
+                if name and (run is None or run.state == "ended"):
+                    self._say(f"{one_line(name)} does not run")
+                else:
+                    await self._source.send(wishes.Cancel(task=self._task, run=run.id if run else ""))
+            case "p":
+                watching = not self._view.watching
+                await self._source.send(wishes.SetWatching(task=self._task, watching=watching))
 
     def _standing(self, name: str) -> str:
         view = self._view.cases.get(name)
