@@ -188,6 +188,18 @@ async def test_equal_commands_with_other_results_differ(tmp_path: Path) -> None:
         assert "1 difference" in driven.text
 
 
+async def test_equal_commands_with_other_words_or_exit_codes_differ(tmp_path: Path) -> None:
+    stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
+    for run, words, code in (("oracle-1", "I look.", 0), ("nop-1", "I guess.", 1)):
+        step = agent_step(1, "ls", "", message=words)
+        step["observation"]["results"][0]["extra"] = {"exit_code": code, "seconds": 0.1 + code}
+        at(stream, run, trial(tmp_path / run, agent__trajectory_json=trajectory(step)))
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 3)
+        assert "≠     I guess." in driven.text
+        assert ">     exit code 1" in driven.text
+
+
 def earlier(task: str, case: str, trial_dir: Path, outcome: Outcome, at: float) -> ev.EarlierRun:
     (trial_dir / "verifier").mkdir(parents=True)
     (trial_dir / "verifier" / "test-stdout.txt").write_text(f"printed in {trial_dir.name}\n")

@@ -11,6 +11,7 @@ from tests.ui.trials import agent_step, at, raised, trajectory, trial
 from workbench import events as ev
 from workbench import wishes
 from workbench.cases.case import Case
+from workbench.settings import Loaded, Settings
 from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
 
 TABS = ("verifier", "agent", "tests", "trajectory", "timing", "files", "log")
@@ -172,6 +173,15 @@ async def test_a_trajectory_is_read_step_by_step(tmp_path: Path) -> None:
         assert "bash ls -la" in driven.text
 
 
+async def test_what_a_trajectory_says_of_itself_stands_at_its_first_step(tmp_path: Path) -> None:
+    whole = trajectory(agent_step(1, "ls", ""), agent_step(2, "cat", ""), notes="not told apart: set -v")
+    async with opened(at(holding(), "oracle-1", trial(tmp_path, agent__trajectory_json=whole))) as driven:
+        assert "not told apart: set -v" in await show(driven, "trajectory")
+        await driven.press("3", "j")
+        await idle(driven)
+        assert "not told apart" not in driven.text
+
+
 async def test_a_test_that_was_tried_again_says_how_often() -> None:
     tests = (Test("test_waits", "passed", seconds=1.0, reruns=2), Test("test_adds", "passed"))
     outcome = Outcome(kind="passed", reason="graded 1.0", reward=1.0, met=True, tests=tests)
@@ -233,6 +243,9 @@ async def test_a_broken_trajectory_says_what_is_wrong(tmp_path: Path) -> None:
 async def test_no_trajectory_says_why(tmp_path: Path) -> None:
     async with opened(at(holding(), "oracle-1", tmp_path)) as driven:
         assert "No trajectory here. Negatives leave one" in await show(driven, "trajectory")
+    moved = Loaded(Settings(keys={"trace.toggle": "f6"}), (), ())
+    async with opened(at(holding(), "oracle-1", tmp_path), settings=moved) as driven:
+        assert "when traced: f6, then r" in await show(driven, "trajectory")
 
 
 async def test_files_are_listed_artifacts_first_and_shown_in_colours(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ class Told:
     """0 for the agent itself, 1 for a subagent of its, and so on."""
     by: str = ""
     """The subagent; empty for the agent itself."""
+    notes: str = ""
+    """What the trajectory says of itself, at its first step."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,8 @@ def _steps(
 ) -> Iterator[Told]:
     known = {one.trajectory_id: one for one in trajectory.subagent_trajectories or () if one.trajectory_id}
     left = list(trajectory.subagent_trajectories or ())
-    for step in trajectory.steps:
-        yield Told(step, of, depth, by)
+    for number, step in enumerate(trajectory.steps):
+        yield Told(step, of, depth, by, "" if number else trajectory.notes or "")
         for ref in atif.subagents(step) if depth < _DEEPEST else ():
             name = ref.trajectory_path or ref.trajectory_id or ""
             subagent = known.get(ref.trajectory_id or "")

@@ -52,9 +52,14 @@ def _trajectory(run: Run) -> list[str]:
     for one in told:
         who = " ".join(part for part in (one.of, one.by or one.step.source) if part)
         found.append(f"{who}: {atif.headline(one.step)}")
+        if one.step.tool_calls and not one.step.scripted:
+            # Beside calls, the headline has no words; a script's are the numbers of its lines.
+            found += [f"    {line}" for line in _split(atif.text(one.step.message))[:_RESULT_LINES]]
         for _, results in atif.paired(one.step):
             for result in results:
                 found += [f"    {line}" for line in _split(atif.text(result.content))[:_RESULT_LINES]]
+                if code := (result.extra or {}).get("exit_code"):
+                    found.append(f"    exit code {code}")
     return found
 
 

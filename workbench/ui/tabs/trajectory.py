@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from workbench.session import Run
 from workbench.ui import atif, trajectories, words
-from workbench.ui.commands import TRAJECTORY, key_shown
+from workbench.ui.commands import MAIN, TRAJECTORY, key_shown
 from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
@@ -28,7 +28,7 @@ _HEADLINE = 400
 _LOOKED_AT = 1.0
 """Seconds between looks at a trajectory that grows."""
 _RUNNING = "No trajectory so far. Many agents write theirs when they have ended."
-_NONE = "No trajectory here. Negatives leave one, the oracle when traced: t, then r to run it again."
+_NONE = "No trajectory here."
 
 
 class Steps(LineList):
@@ -86,11 +86,21 @@ class TrajectoryTab(RunTab):
             of += trajectories.stamp(Path(run.trial_dir))
         if of != self._of:
             self._of = of
-            self._load(run)
+            self._load(run, self._silence(shown))
+
+    def _silence(self, shown: Shown) -> str:
+        """What stands where there is no trajectory."""
+        if shown.run and shown.run.state == "running":
+            return _RUNNING
+        if shown.task.is_elsewhere:
+            return _NONE
+        trace, again = (key_shown(self.app, MAIN[name]) for name in ("trace.toggle", "run.case"))
+        hint = f"Negatives leave one, the oracle when traced: {trace}, then {again} to run it again."
+        return f"{_NONE} {hint}"
 
     @work(thread=True, exclusive=True)
-    def _load(self, run: Run | None) -> None:
-        told, said = trajectories.NONE, _RUNNING if run and run.state == "running" else _NONE
+    def _load(self, run: Run | None, said: str) -> None:
+        told = trajectories.NONE
         if run and run.trial_dir:
             try:
                 told = trajectories.read(Path(run.trial_dir))
@@ -193,6 +203,8 @@ def in_full(told: trajectories.Told) -> str:
                 parts.append(f"{_CYAN}◀ subagent{_PLAIN} {name}")
     if step.extra:
         parts.append(f"{_DIM}{_extra(step.extra).strip()}{_PLAIN}")
+    if told.notes:
+        parts.append(f"{_YELLOW}notes on the trajectory{_PLAIN}\n{told.notes.rstrip()}")
     return "\n\n".join(parts) + "\n"
 
 
