@@ -130,7 +130,7 @@ def _check(content: dict[str, Any], commands: tuple[str, ...] | None) -> Iterato
     types = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     for key, value in list(content.items()):
         if key not in types:
-            yield key, f"unknown setting `{key}`{_nearest(key, types)}"
+            yield key, f"unknown setting `{key}`{nearest(key, types)}"
             del content[key]
             continue
         try:
@@ -140,11 +140,12 @@ def _check(content: dict[str, Any], commands: tuple[str, ...] | None) -> Iterato
             del content[key]
     for name in list(content.get("keys", {})) if commands is not None else ():
         if name not in (commands or ()):
-            yield name, f"unknown command `{name}` in [keys]{_nearest(name, commands or ())}"
+            yield name, f"unknown command `{name}` in [keys]{nearest(name, commands or ())}"
             del content["keys"][name]
 
 
-def _nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
+def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
+    """Words that ask whether a known name was meant; empty where none is near."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean `{near[0]}`?" if near else ""
 

@@ -38,6 +38,8 @@ async def test_a_moved_key_does_what_it_was_moved_to_and_the_old_one_nothing() -
         ({"run.all": "?"}, "`question_mark` is for both `help` and `run.all`"),
         ({"aligned.next": "x"}, "`x` is for both `compare.swap` and `aligned.next`"),
         ({"board.choose": "P"}, "`P` is for both `grid.present` and `board.choose`"),
+        ({"output.search": "n"}, "`n` is for both `output.search` and `output.next`"),
+        ({"grid.repeat": "P"}, "`P` is for both `grid.repeat` and `grid.present`"),
         ({"run.all": "hyperspace"}, "`run.all`: there is no key `hyperspace`"),
         ({"run.all": "ctrl+hyperspace"}, "`run.all`: there is no key `ctrl+hyperspace`"),
     ],
@@ -53,11 +55,12 @@ def test_keys_as_they_ship_and_common_ones_are_fine() -> None:
 
 async def test_faults_in_settings_are_told_in_one_notice() -> None:
     faults = (Fault(Path("/u/settings.toml"), 3, "unknown setting `theem`; did you mean `theme`?"),)
-    loaded = Loaded(Settings(keys={"run.all": "r"}), (), faults)
+    loaded = Loaded(Settings(keys={"run.all": "r", "run.al": "A"}), (), faults)
     async with opened(holding(), settings=loaded) as driven:
         (told,) = [notice for notice in driven.app.told if "Settings left out" in notice.message]
         assert "/u/settings.toml:3: unknown setting `theem`; did you mean `theme`?" in told.message
         assert "`r` is for both" in told.message
+        assert "unknown command `run.al` in [keys]; did you mean `run.all`?" in told.message
 
 
 async def test_a_set_theme_is_worn() -> None:

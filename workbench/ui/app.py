@@ -204,7 +204,9 @@ class WorkbenchApp(BaseApp):
 
             known = keymap.all_commands()
             faults += [
-                f"unknown command `{name}` in [keys]" for name in self.settings.keys if name not in known
+                f"unknown command `{name}` in [keys]{settings.nearest(name, known)}"
+                for name in self.settings.keys
+                if name not in known
             ]
             faults += keymap.faults(self.settings.keys)
         self.tell_faults("Settings left out", faults)

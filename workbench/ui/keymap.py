@@ -28,9 +28,7 @@ _PLACES = (
 
 def all_commands() -> dict[str, Command]:
     """Every command by its name."""
-    said = (*vars(commands).values(), *vars(overlay_commands).values())
-    offers = [*(value for value in said if isinstance(value, Offer)), TERMINAL, SHELLS, TASK_SHELLS]
-    return {command.id: command for command in chain.from_iterable(offer.commands for offer in offers)}
+    return {command.id: command for offer in _offers() for command in offer.commands}
 
 
 def faults(keys: Mapping[str, str]) -> Iterator[str]:
@@ -39,8 +37,14 @@ def faults(keys: Mapping[str, str]) -> Iterator[str]:
         for key in _split(wanted):
             if not _is_key(key):
                 yield f"`{name}`: there is no key `{key}`"
-    found = (_clashes(chain.from_iterable(offer.commands for offer in place), keys) for place in _PLACES)
+    together = [*_PLACES, *((offer,) for offer in _offers())]
+    found = (_clashes(chain.from_iterable(offer.commands for offer in place), keys) for place in together)
     yield from dict.fromkeys(chain.from_iterable(found))
+
+
+def _offers() -> list[Offer]:
+    said = (*vars(commands).values(), *vars(overlay_commands).values())
+    return [*(value for value in said if isinstance(value, Offer)), TERMINAL, SHELLS, TASK_SHELLS]
 
 
 def _clashes(offered: Iterable[Command], keys: Mapping[str, str]) -> Iterator[str]:
