@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.trials import agent_step, trajectory, trial
+from workbench.trials.content_kind import content_kind
 from workbench.ui import atif, trajectories, trial_files
 from workbench.ui.atif import TrajectoryError
 from workbench.ui.highlighting import LARGEST, highlighted
@@ -36,6 +37,19 @@ def test_files_are_listed_by_path_with_size_and_kind(tmp_path: Path) -> None:
         TrialFile("agent/way_out", 0, "link", "/etc/passwd"),
         TrialFile("result.json", 2, "text"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        (b"BM\x36\x00\x03\x00\x00\x00\x00\x00\x36\x00", "BMP image"),
+        (b"BMI of all patients\n", "text"),
+        (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "WebP image"),
+        (b"RIFF\x10\x00\x00\x00WAVEfmt ", "RIFF media"),
+    ],
+)
+def test_a_text_that_begins_as_an_image_does_is_a_text(start: bytes, what: str) -> None:
+    assert content_kind(start) == what
 
 
 def test_a_directory_that_is_not_there_has_no_files(tmp_path: Path) -> None:
