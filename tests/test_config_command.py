@@ -40,6 +40,14 @@ def test_show_prints_what_is_in_force_and_where_it_comes_from(tmp_path: Path) ->
     assert f"# from {mine}" in done.stdout
 
 
+def test_show_leaves_out_what_is_not_in_force_and_says_so() -> None:
+    user('theem = "day"\n[keys]\n"run.al" = "A"\n')
+    done = workbench("show")
+    assert tomllib.loads(done.stdout)["keys"] == {}
+    assert "unknown setting `theem`; did you mean `theme`?" in done.stderr
+    assert "unknown command `run.al` in [keys]; did you mean `run.all`?" in done.stderr
+
+
 def test_path_names_every_place_the_nearest_first(tmp_path: Path) -> None:
     mine = user("")
     done = workbench("path", str(tmp_path))

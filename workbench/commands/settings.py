@@ -26,8 +26,11 @@ def show(task_dir: Path | None, config: Path | None) -> None:
     import tomlkit
 
     from workbench import settings
+    from workbench.ui import keymap
 
-    loaded = settings.load(task_dir, config)
+    loaded = settings.load(task_dir, config, keymap.all_commands())
+    for fault in loaded.faults:
+        click.echo(f"left out: {fault}", err=True)
     document = tomlkit.document()
     for path in loaded.files:
         document.add(tomlkit.comment(f"from {path}"))
