@@ -9,6 +9,7 @@ from tests.ui.streams import PASSING, TASK, Stream, failed, holding, passed
 from tests.ui.trials import agent_step, at, trajectory, trial
 from workbench import events as ev
 from workbench import wishes
+from workbench.cases.case import Case
 from workbench.trials.outcome import Outcome, Test
 
 
@@ -137,6 +138,17 @@ async def test_timings_share_one_scale() -> None:
         assert abs(long - 2 * short) <= 1
         row = next(line for line in driven.text.splitlines() if "environment" in line)
         assert row.strip("│ ").split() == ["┄", "environment", "1.00", "s", "0.50", "s", "-0.50", "s"]
+
+
+async def test_two_runs_of_a_case_with_a_long_name_are_told_apart_by_their_timing() -> None:
+    case = Case("a-wrong-solution-with-a-long-name", "negative", "fail")
+    stream = Stream().engine().task((case,))
+    for number in (1, 2):
+        stream.whole(case.name, failed(), run=f"run-{number}")
+    async with opened(stream, size=(60, 20)) as driven:
+        await compared(driven, "c", *["right_square_bracket"] * 4)
+        bars = [line for line in driven.text.splitlines() if "━━" in line]
+        assert ["· 1 " in bars[0], "· 2 " in bars[1]] == [True, True]
 
 
 async def test_what_is_printed_meanwhile_is_compared_too() -> None:

@@ -29,7 +29,7 @@ def timing_beside(left_name: str, left: Run, right_name: str, right: Run, width:
     bar = max(_LEAST_BAR, width - label - _TIME - 4)
     lines = []
     for name, run in ((left_name, left), (right_name, right)):
-        title = Content(name).truncate(label, ellipsis=True)
+        title = Content(_cut(name, label)).truncate(label, ellipsis=True)
         took = words.seconds(total(run, now)).rjust(_TIME)
         lines.append(
             Content.assemble(
@@ -42,6 +42,12 @@ def timing_beside(left_name: str, left: Run, right_name: str, right: Run, width:
         )
     lines += [Content(), *_phase_lines(spans(left, now), spans(right, now))]
     return Content("\n").join(lines)
+
+
+def _cut(name: str, room: int) -> str:
+    """A name cut in its middle, for two runs of a case differ in their numbers at the end."""
+    kept = room // 3
+    return name if len(name) <= room else f"{name[: room - kept - 1]}…{name[-kept:]}"
 
 
 def bars(parts: list[Span], width: int, scale: float) -> Content:
