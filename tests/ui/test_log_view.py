@@ -121,6 +121,21 @@ async def test_what_one_looks_at_stays_while_more_comes() -> None:
         assert not view.follow
 
 
+async def test_what_one_looks_at_stays_while_the_oldest_lines_are_dropped() -> None:
+    lines = LiveLines(limit=1024 * 1024)
+    lines.append(numbered(100_000))
+    async with showing(lines, follow=True) as (pilot, view):
+        await press(pilot, "pageup")
+        (before,) = seen(await press(pilot, "pageup"))[:1]
+        dropped = lines.dropped
+        for first in range(100_000, 130_000, 10_000):
+            lines.append("".join(f"line {number}\n" for number in range(first, first + 10_000)))
+            view.grown()
+            await settle(pilot)
+        assert lines.dropped > dropped
+        assert seen(screen_text(pilot.app).splitlines())[0] == before
+
+
 async def test_an_unfinished_line_grows_in_place() -> None:
     async with showing("progress: ", follow=True) as (pilot, view):
         assert isinstance(view.lines, LiveLines)

@@ -299,6 +299,21 @@ async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_direc
         assert "kept on disk" in driven.text
 
 
+async def test_of_output_that_was_too_much_to_keep_all_is_there_when_the_run_has_ended(
+    tmp_path: Path,
+) -> None:
+    many = "".join(f"line {number} {'x' * 90}\n" for number in range(200_000))
+    directory = trial(tmp_path, **{"verifier__test-stdout_txt": many})
+    stream = Stream().engine().task().queue("oracle").start("oracle").phase("oracle-1", "verifier")
+    async with opened(at(stream, "oracle-1", directory)) as driven:
+        for start in range(0, len(many), 1_000_000):
+            driven.source.feed(ev.Output(run="oracle-1", source="verifier", text=many[start:][:1_000_000]))
+            await driven.settle()
+        await until(driven.pilot, lambda: "earlier ones dropped" in driven.text)
+        driven.source.feed(ev.RunEnded(task=TASK, case="oracle", run="oracle-1", outcome=passed()))
+        await until(driven.pilot, lambda: "200,000 lines ─" in driven.text)
+
+
 async def test_a_run_that_ended_while_another_tab_was_shown_is_complete(tmp_path: Path) -> None:
     stream = Stream().engine().task().queue("oracle").start("oracle").phase("oracle-1", "verifier")
     async with opened(stream) as driven:

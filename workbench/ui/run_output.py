@@ -27,6 +27,11 @@ class RunOutput:
         self.complete = not run.recalled
         self._source = source
 
+    @property
+    def whole(self) -> bool:
+        """Whether there are lines, and all that came."""
+        return self.complete and len(self.lines) > 0 and not self.lines.dropped
+
     def take(self) -> bool:
         """Take in what is new; False when there is more than one go of it."""
         run = self.run

@@ -65,7 +65,7 @@ class OutputTab(RunTab):
         before = self._output.seen
         if not self._output.take():
             self._show_rest()
-        if run.state == "ended" and self._file is None and not (self._output.complete and self._output.lines):
+        if run.state == "ended" and self._file is None and not self._output.whole:
             self._read_file(run)
         pane.show(
             self.lines,

@@ -65,6 +65,8 @@ class LinesView(ScrollView, can_focus=True):
         self._known = 0
         """Lines drawn so far."""
         self._dropped = 0
+        self._eye = 0
+        """The line that the user scrolled to the top, counted from the first that ever came."""
         self._width = 0
         self._drawn = 0
         """Rows that held something when they were last drawn."""
@@ -109,10 +111,11 @@ class LinesView(ScrollView, can_focus=True):
 
     def show(self, lines: Lines) -> None:
         """Show other lines, from their end when following, else from their start."""
+        # Lines that let go of some are the same ones still: what one reads of them stays in sight.
+        self._eye = self._eye if lines is self._lines else lines.dropped
         self._lines = lines
-        self._known = 0
         self._dropped = lines.dropped
-        self._lay_out()
+        self._lay_out(max(0, self._eye - lines.dropped))
 
     def grown(self) -> None:
         """Draw what was added to the lines since the last call."""
@@ -130,9 +133,14 @@ class LinesView(ScrollView, can_focus=True):
         self._rows.grown()
         self._work()
 
-    def _lay_out(self) -> None:
-        """Make the rows anew: other lines, another width, or another way to show them."""
-        line = self._rows.at(self.scroll_offset.y)[0] if not self.follow and self._known else 0
+    def _lay_out(self, line: int | None = None) -> None:
+        """Make the rows anew: other lines, another width, or another way to show them.
+
+        Args:
+            line: What to show at the top where the end is not followed; what is there when None.
+        """
+        if line is None:
+            line = self._here() if not self.follow else 0
         # A column is kept free for the scrollbar, so that its coming does not change the rows.
         room = self.size.width - self.styles.gutter.width - 1
         self._rows = self._rows_of(max(1, room) if self.wrap else None)
@@ -228,6 +236,7 @@ class LinesView(ScrollView, can_focus=True):
         super().watch_scroll_y(old_value, new_value)
         if not self._placing and self.is_mounted:
             self.follow = new_value >= self.max_scroll_y
+            self._eye = self._dropped + self._here()
             self._changed()
 
     def watch_mouse_hover(self) -> None:
@@ -269,6 +278,7 @@ class LinesView(ScrollView, can_focus=True):
         """Show a line, a third from the top, and stop following."""
         self.follow = False
         self._place(self._rows.first(line) - self.scrollable_content_region.height // 3)
+        self._eye = self._dropped + self._here()
         self._strips.clear()
         self._changed()
 
