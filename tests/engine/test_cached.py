@@ -29,3 +29,18 @@ async def test_what_was_only_verified_again_stands_in_for_no_whole_trial(tmp_pat
         await engine.until(lambda: view.settled)
         assert engine.said(ev.RunRecalled) == []
         assert [event.outcome.whole for event in engine.said(ev.RunEnded)] == [True, True, True]
+
+
+async def test_a_task_that_is_opened_paused_shows_its_proof_and_runs_nothing(tmp_path: Path) -> None:
+    task = write_task(tmp_path / "task")
+    options = EngineOptions(provider="bubblewrap", state_dir=tmp_path / "state", confirm="never")
+    async with EngineLink(options) as link:
+        held = (await Engine(link).open(task)).verdict
+    async with EngineLink(options) as link:
+        engine = Engine(link)
+        await link.send(wishes.OpenTask(task=str(task), watch=False, replay=False, cached=True))
+        view = engine.session.task(str(task))
+        await engine.until(lambda: view.settled)
+        assert view.verdict == held
+        assert {event.case for event in engine.said(ev.RunRecalled)} == set(view.cases)
+        assert engine.said(ev.RunQueued) == []

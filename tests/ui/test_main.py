@@ -23,7 +23,7 @@ async def test_a_task_is_opened_watched_and_replayed() -> None:
 
 async def test_a_paused_task_is_opened_without_watching_or_replaying() -> None:
     async with opened(Stream(), paused=True) as driven:
-        assert driven.source.sent == [wishes.OpenTask(task=TASK, watch=False, replay=False)]
+        assert driven.source.sent == [wishes.OpenTask(task=TASK, watch=False, replay=False, cached=True)]
 
 
 @pytest.mark.parametrize(

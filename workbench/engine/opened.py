@@ -90,7 +90,9 @@ class OpenedTask:
             return
         cached = self._cached
         recalling = self.runs.watching or cached
-        recalled = await self.runs.recall(self.runs.known, whole=cached) if recalling else set()
+        # To stand in for a run it must be of a whole trial; to be shown, any receipt will do.
+        whole = cached and self._replaying
+        recalled = await self.runs.recall(self.runs.known, whole=whole) if recalling else set()
         if self._replaying:
             for name, known in self.runs.known.items():
                 if name not in recalled:

@@ -126,7 +126,14 @@ class WorkbenchApp(BaseApp):
         self.owns_process = False
         """Whether nothing else lives in this process."""
         self._source = source
-        self._opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused, agents=agents)
+        self._opening = wishes.OpenTask(
+            task=str(task),
+            watch=not paused,
+            replay=not paused,
+            # What is known already is shown, but for many trials, which are to speak for themselves.
+            cached=paused and demo is None,
+            agents=agents,
+        )
         self._engine_lost = ""
         self._ended = False
         self._drawn = 0.0

@@ -242,6 +242,8 @@ def run(source: EventSource, task: Path, *, paused: bool = False, agents: tuple[
         paused: Replay and watch nothing until asked to.
         agents: Agents to try the task on.
     """
-    opening = wishes.OpenTask(task=str(task), watch=not paused, replay=not paused, agents=agents)
+    opening = wishes.OpenTask(
+        task=str(task), watch=not paused, replay=not paused, cached=paused, agents=agents
+    )
     face = PlainFace(source, task, lambda line: print(line, flush=True))
     asyncio.run(face.show(opening, _typed()))
