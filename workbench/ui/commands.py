@@ -246,6 +246,26 @@ LIST = Offer(
     ),
 )
 
+CASES = Offer(
+    "Cases",
+    (
+        Command(
+            "cases.order",
+            "o",
+            "order",
+            "Order",
+            "List the cases as found, the worst first, the slowest first, or by name.",
+        ),
+        Command(
+            "cases.only",
+            "i",
+            "only",
+            "List only",
+            "List only cases that are not as they must be, only those that run, or all.",
+        ),
+    ),
+)
+
 TRAJECTORY = Offer(
     "Trajectory",
     (

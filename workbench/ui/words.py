@@ -106,8 +106,21 @@ def case_mark(view: CaseView, now: float) -> Mark:
         return outcome_mark(run.outcome)
     if view.decided and view.decided.outcome:
         mark = outcome_mark(view.decided.outcome)
+        if speaks_of_all(view):
+            kinds = ended_kinds(view)
+            mark = Mark("·", f"{kinds.count('passed')}/{len(kinds)} passed", PLAIN)
         return Mark("~", mark.word, MUTED) if view.stale else mark
     return Mark(" ", "not run", MUTED)
+
+
+def ended_kinds(view: CaseView) -> list[str]:
+    """What each run of a case came to that was not cancelled."""
+    return [run.outcome.kind for run in view.runs if run.outcome and run.outcome.kind != "cancelled"]
+
+
+def speaks_of_all(view: CaseView) -> bool:
+    """Whether a row tells of all runs of its case: an agent had to do nothing, so no single one decides."""
+    return view.case.kind == "agent" and view.case.expect is None and len(ended_kinds(view)) > 1
 
 
 def reward(value: float | None) -> str:

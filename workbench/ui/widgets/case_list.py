@@ -16,8 +16,9 @@ from textual.widgets.option_list import Option
 from workbench.session import CaseView, Run, TaskView
 from workbench.trials.outcome import PhaseName
 from workbench.ui import words
-from workbench.ui.commands import MAIN, key_shown
-from workbench.ui.drawing import put
+from workbench.ui.case_order import ONLY, ORDERS, Only, Order, arranged
+from workbench.ui.commands import CASES, MAIN, key_shown
+from workbench.ui.drawing import entitle, put
 from workbench.ui.origin import DIFFERED, SLOWER, origins, slower_words
 from workbench.ui.progress import expected_seconds, seconds_left
 from workbench.ui.visible import one_line
@@ -85,6 +86,9 @@ class Cases(ChoiceList):
 class CaseList(Vertical):
     """A table of cases, one row each, under its headings."""
 
+    OFFER = CASES
+    BINDINGS = CASES.bindings()
+
     def __init__(self, on_selected: Callable[[], None]) -> None:
         """
         Args:
@@ -96,6 +100,8 @@ class CaseList(Vertical):
         self._told: str | None = None
         """The case that was told to be the selected one."""
         self._hint = Content()
+        self._order: Order = "as found"
+        self._only: Only = "all"
         self._view: TaskView | None = None
         self._now = 0.0
         self._rows: dict[str, tuple[object, ...]] = {}
@@ -122,7 +128,13 @@ class CaseList(Vertical):
         return option.id if option else None
 
     def select(self, name: str) -> None:
-        """Make a case the selected one; an unknown name changes nothing."""
+        """Make a case the selected one, listed or not; an unknown name changes nothing."""
+        if self._view and name in self._view.cases and name not in self._rows:
+            self._only = "all"
+            self._arrange()
+        self._highlight(name)
+
+    def _highlight(self, name: str) -> None:
         if name in self._rows:
             rows = self.query_one(Cases)
             rows.highlighted = rows.get_option_index(name)
@@ -136,7 +148,10 @@ class CaseList(Vertical):
             marked: The run that is marked.
         """
         self._view, self._now, self._marked, self._hint = task, now, marked, hint
-        views = list(task.cases.values()) if task else []
+        views = arranged(task.cases.values(), self._order, self._only) if task else []
+        self._entitle(len(views))
+        if task and task.cases and not views:
+            hint = Content(f"No case is such: {key_shown(self.app, CASES['cases.only'])} lists others.")
         self.set_class(not views, "-empty")
         self.set_class(hint.cell_length > 0, "-hinted")
         put(self.query_one("#case-hint", Static), hint)
@@ -160,8 +175,30 @@ class CaseList(Vertical):
 
     def on_resize(self) -> None:
         """Fit the columns again."""
+        self._arrange()
+
+    def action_order(self) -> None:
+        """List the cases in another order."""
+        self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
+        self._arrange(self._order)
+
+    def action_only(self) -> None:
+        """List other cases only."""
+        self._only = ONLY[(ONLY.index(self._only) + 1) % len(ONLY)]
+        self._arrange(self._only)
+
+    def _arrange(self, said: str = "") -> None:
         if self._view and self._view.cases:
             self.show(self._view, self._hint, self._now, self._marked)
+        if said and self.screen.has_class("-tiny"):  # which has no border for a title
+            self.notify(f"Cases: {said}.")
+
+    def _entitle(self, listed: int) -> None:
+        said: list[str] = [self._order] if self._order != "as found" else []
+        if self._only != "all" and self._view:
+            said.append(f"only {self._only}: {listed} of {len(self._view.cases)}")
+        name = f"{key_shown(self.app, MAIN['pane.cases'])} Cases"
+        entitle(self, " · ".join([name, *said]))
 
     def _replace(self, views: list[CaseView], columns: Columns, scale: float) -> None:
         rows = self.query_one(Cases)
@@ -177,7 +214,7 @@ class CaseList(Vertical):
             if views:
                 # Where the selected case is gone, the one that came to its place.
                 rows.highlighted = min(at or 0, len(views) - 1)
-                self.select(before or "")
+                self._highlight(before or "")
         self._told = before
         self.tell_selected()
 
@@ -224,6 +261,7 @@ def _key(view: CaseView, notes: tuple[words.Mark, ...], scale: float, now: float
         view.stale,
         notes,
         run and (run.id, run.state, len(run.phases)),
+        len(view.runs),
         run and id(run.outcome),
         scale,
         _tick(now) if running else 0,
@@ -246,17 +284,27 @@ def _row(
 ) -> Content:
     mark = words.case_mark(view, now)
     run = _timed(view)
-    outcome = run.outcome if run else None
+    reward = _reward(view, run)
     cells = [_cell(one_line(view.case.name), columns.name, "bold" if mark.color == words.BAD else "")]
     if columns.must:
         cells.append(_cell(view.case.expect or "–", columns.must, words.MUTED))
-    cells.append(_cell(words.reward(outcome.reward) if outcome else "", columns.reward))
+    cells.append(_cell(reward, columns.reward))
     cells.append(_outcome(view, mark, notes, columns.outcome))
     if columns.bar:
         cells.append(_bar(run, columns.bar, scale, now) if run else Content.blank(columns.bar))
     took = words.elapsed(run, now) if run else 0.0
     cells.append(_cell(words.seconds(took) if took else "", columns.time, words.MUTED, right=True))
     return Content.assemble((mark.sign, mark.color), " ", Content("  ").join(cells))
+
+
+def _reward(view: CaseView, run: Run | None) -> str:
+    """The reward that a row tells, which is the mean where it speaks of all runs."""
+    if run is None or run.outcome is None:
+        return ""
+    if words.speaks_of_all(view):
+        known = [one.outcome.reward for one in view.runs if one.outcome and one.outcome.reward is not None]
+        return words.reward(sum(known) / len(known) if known else None)
+    return words.reward(run.outcome.reward)
 
 
 def _outcome(view: CaseView, mark: words.Mark, notes: tuple[words.Mark, ...], width: int) -> Content:
