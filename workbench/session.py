@@ -60,6 +60,11 @@ class Run:
     """Of its machine, when that was last measured."""
 
     @property
+    def lasting_id(self) -> str:
+        """What it is known by next time, too: recalled, it has another `id` and the same directory."""
+        return self.trial_dir or self.id
+
+    @property
     def phase(self) -> Phase | None:
         """The phase it is in, None before and after."""
         return self.phases[-1] if self.state == "running" and self.phases else None

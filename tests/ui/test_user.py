@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.ui.driving import Driven, app_for, opened, until
-from tests.ui.streams import TASK, RecordedSource, holding
+from tests.ui.streams import TASK, RecordedSource, Stream, failed, holding
+from workbench import events as ev
 from workbench import settings, wishes
 from workbench.settings import Fault, Loaded, Settings
 from workbench.ui import keymap, remembered
@@ -87,6 +88,31 @@ async def test_case_tab_mark_and_theme_come_back() -> None:
         assert "3 Run · truncates-title" in driven.text
         assert "The verifier named no tests" in driven.text
         assert "◆" in next(line for line in driven.text.splitlines() if "│ ✓ nop" in line)
+
+
+async def test_a_mark_comes_back_on_a_run_that_a_receipt_tells_of() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("j", "space")
+        await leave(driven)
+    stream = (
+        Stream()
+        .engine()
+        .task()
+        .add(
+            ev.RunRecalled(
+                task=TASK,
+                case="nop",
+                run="another-id",
+                outcome=failed(),
+                ran_at=0.0,
+                trial_dir="/nowhere/nop-1",
+            )
+        )
+    )
+    async with opened(stream) as driven:
+        assert "◆" in next(line for line in driven.text.splitlines() if "│ ✓ nop" in line)
+        await driven.press("space")
+        assert "◆" not in driven.text
 
 
 async def test_nothing_comes_back_where_that_is_set() -> None:
