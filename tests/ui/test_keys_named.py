@@ -58,6 +58,7 @@ def alone() -> Stream:
         (idle_task, ("at",), "notices.close", "f15 closes"),
         (idle_task, ("question_mark",), "help.close", "f15 closes"),
         (idle_task, ("D",), "grid.repeat", "f15 runs"),
+        (streams.holding, (MOVED,), "cases.only", "f15 lists others"),
         (idle_task, ("4",), "shell.case", "f15 opens one on what the case left"),
         (idle_task, ("4",), "shell.image", "f15 one on the image"),
         (alone, ("c",), "run.mark", "mark a run by f15"),
