@@ -337,6 +337,13 @@ async def test_keys_make_the_left_column_wider_and_narrower_and_that_comes_back(
         assert driven.app.screen.query_one("#left").outer_size.width == before + 4
 
 
+async def test_where_there_is_no_border_to_move_that_is_said() -> None:
+    for size, key in (((100, 30), "ctrl+up"), ((100, 30), "less_than_sign"), ((160, 50), "ctrl+up")):
+        async with opened(holding(), size) as driven:
+            await driven.press(key)
+            assert driven.app.told[-1].message.startswith("No border to move here")
+
+
 async def test_the_border_between_columns_is_dragged() -> None:
     async with opened(holding()) as driven:
         left = driven.app.screen.query_one("#left")

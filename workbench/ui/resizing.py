@@ -35,13 +35,16 @@ class Borders:
         left.styles.width = self._fit(0) if wide and self.sizes[0] else None
         shells.styles.height = self._fit(1) if wide and self.sizes[1] else None
 
-    def move(self, which: int, by: int) -> None:
-        """Move a border: 0 the one beside the left column, 1 the one above the shells."""
-        if self._screen.has_class("-wide"):
-            now = self._panes[which].outer_size
-            self.sizes[which] = (now.width if which == 0 else now.height) + by
-            self.sizes[which] = self._fit(which)
-            self.lay_out()
+    def move(self, which: int, by: int) -> bool:
+        """Move a border, if there: 0 the one beside the left column, 1 the one above the shells."""
+        pane = self._panes[which]
+        if not self._screen.has_class("-wide") or not pane.display:
+            return False
+        now = pane.outer_size
+        self.sizes[which] = (now.width if which == 0 else now.height) + by
+        self.sizes[which] = self._fit(which)
+        self.lay_out()
+        return True
 
     def grab(self, event: events.MouseDown) -> bool:
         """Begin to drag when the mouse is on a border."""

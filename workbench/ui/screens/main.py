@@ -291,7 +291,9 @@ class MainScreen(TaskScreen):
 
     def action_resize(self, which: int, by: int) -> None:
         """Move a border between panes."""
-        self._borders.move(which, by * (SHELLS_STEP if which else COLUMN_STEP))
+        if not self._borders.move(which, by * (SHELLS_STEP if which else COLUMN_STEP)):
+            where = "panes stand side by side from 120 columns on, shells below them once one is open"
+            self.app.notify(f"No border to move here: {where}.")
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Grab a border between panes."""
