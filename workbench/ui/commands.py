@@ -64,21 +64,23 @@ class Offer:
 def offered(screen: Screen[object]) -> Iterator[tuple[DOMNode, Offer]]:
     """What can be done on a screen now, each offer once: by the focused node before others of its kind.
 
-    What lies over a screen says by `EVERYWHERE` what of the app's can be done from there, besides by those
-    of its keys that come before all others.
+    Of the app's own commands only what can be done from there: what lies over a screen may take few of them.
     """
     seen: set[int] = set()
     focused = screen.focused
     nodes = ([focused] if focused else []) + [node for node in screen.walk_children(Widget) if _seen(node)]
     for node in (screen.app, screen, *nodes):
         offer: Offer | None = getattr(type(node), "OFFER", None)
-        here: Offer | None = getattr(type(screen), "EVERYWHERE", None)
-        if offer and here and node is screen.app:
-            first = (command for command in offer.commands if command.priority)
-            offer = Offer(offer.title, (*first, *here.commands))
-        if offer and id(offer) not in seen:
-            seen.add(id(offer))
-            yield node, offer
+        if offer is None or id(offer) in seen:
+            continue
+        seen.add(id(offer))
+        yield node, _of_app(screen, offer) if node is screen.app else offer
+
+
+def _of_app(screen: Screen[object], offer: Offer) -> Offer:
+    chain = (bindings for _, bindings in screen._modal_binding_chain)
+    actions = {binding.action.removeprefix("app.") for bindings in chain for _, binding in bindings}
+    return Offer(offer.title, tuple(command for command in offer.commands if command.action in actions))
 
 
 def keys_shown(app: App[Any], command: Command) -> str:
@@ -98,7 +100,10 @@ def _key_names(app: App[Any], command: Command) -> list[str]:
 
 
 def _seen(widget: Widget) -> bool:
-    return widget.display and all(getattr(node, "display", True) for node in widget.ancestors)
+    """Whether the focus can come to it, or into it."""
+    if not widget.display or not all(getattr(node, "display", True) for node in widget.ancestors):
+        return False
+    return widget.focusable or any(child.focusable for child in widget.walk_children(Widget))
 
 
 APP = Offer(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import events
 from textual.binding import BindingsMap
 from textual.dom import DOMNode
@@ -15,15 +17,14 @@ from workbench.ui.overlay_commands import EVERYWHERE
 class Overlay[Result](FullLayout[Result], ModalScreen[Result]):
     """A click beside it closes it, and help and palette can be asked for from it."""
 
-    EVERYWHERE = EVERYWHERE
     BINDINGS = EVERYWHERE.bindings()
+    TYPED_IN: ClassVar[bool] = False
+    """Whether there is a line to type in, where most keys that work everywhere are letters."""
     _typed_ahead = ""
 
     @property
     def _modal_binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
-        """With the keys that work everywhere, unless they would be letters in a line to type in."""
-        typing = any(line.display for line in self.query(Input))
-        return super()._modal_binding_chain if typing else self._binding_chain
+        return super()._modal_binding_chain if self.TYPED_IN else self._binding_chain
 
     def on_key(self, event: events.Key) -> None:
         """Put what is typed before the line to type in has the focus into it."""

@@ -24,6 +24,7 @@ class GotoScreen(LiveScreen[Target | None]):
     CSS_PATH = "goto.tcss"
     OFFER = GOTO
     BINDINGS = GOTO.bindings()
+    TYPED_IN = True
 
     def __init__(
         self, find: Callable[[], Sequence[Target]], title: str, placeholder: str, *, lines: bool = False

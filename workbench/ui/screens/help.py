@@ -32,6 +32,7 @@ class HelpScreen(Overlay[None]):
     CSS_PATH = "help.tcss"
     OFFER = HELP
     BINDINGS = HELP.bindings()
+    TYPED_IN = True
 
     def __init__(self, beneath: Screen[object]) -> None:
         super().__init__()

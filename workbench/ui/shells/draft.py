@@ -22,6 +22,7 @@ class DraftScreen(Overlay[str | None]):
 
     OFFER = DRAFT
     BINDINGS = DRAFT.bindings()
+    TYPED_IN = True
     DEFAULT_CSS = """
     DraftScreen {
         align: center middle;
