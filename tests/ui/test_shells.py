@@ -24,6 +24,7 @@ from workbench.machines.machine import HostCommand
 from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.terminal.terminal import Terminal
+from workbench.ui.widgets.case_list import Cases
 
 PATIENCE = 60.0
 """Seconds; only a fault makes a test wait this long."""
@@ -412,3 +413,15 @@ async def test_the_palette_and_the_help_know_what_shells_can_do() -> None:
         await driven.press("question_mark", *"verifier on a branch")
         assert "Try here" in driven.text
         assert "f7" in driven.text
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+right_square_bracket"])
+async def test_a_shell_whose_machine_is_gone_is_left_by_the_keys_that_it_names(key: str) -> None:
+    async with with_shell() as driven:
+        await driven.press("4")
+        driven.source.die(-9)
+        await until(driven.pilot, lambda: "enter opens another · escape or ^] leaves" in driven.text)
+        await driven.press("enter")
+        assert "No engine runs that could make a machine" in driven.app.told[-1].message
+        await driven.press(key)
+        await until(driven.pilot, lambda: isinstance(driven.app.focused, Cases))

@@ -160,7 +160,8 @@ class Shell(TabPane):
                 self.post_message(self.AnotherWanted(self))
             elif event.key == "escape" and self.terminal:
                 event.stop()
-                self.terminal.action_leave()
+                # Posted by the terminal in here, it would come no further: its sender would be this, its parent.
+                self.post_message(Terminal.Left(self.terminal))
 
     @on(Terminal.SearchAsked)
     def _ask(self, event: Terminal.SearchAsked) -> None:
