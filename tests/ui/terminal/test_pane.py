@@ -265,7 +265,7 @@ async def test_without_an_emulator_the_users_own_terminal_is_offered() -> None:
     async with opened() as driven:
         shell = await driven.pane.open("m1", "the image", program("bash", "-l"), focus=True)
         assert shell.terminal is None
-        await driven.see("no terminal emulator for this platform", "enter opens it over the whole screen")
+        await driven.see("no terminal emulator for this platform", "⏎ opens it over the whole screen")
         await driven.pilot.press("c")
         assert driven.app.clipboard == command_line(program("bash", "-l"))
         await driven.pilot.press("enter")

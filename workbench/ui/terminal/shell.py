@@ -160,7 +160,7 @@ class Shell(TabPane):
                 self.post_message(self.AnotherWanted(self))
             elif event.key == "escape" and self.terminal:
                 event.stop()
-                # Posted by the terminal in here, it would come no further: its sender would be this, its parent.
+                # Not by the terminal: Textual has what is posted during this come no further than to its sender.
                 self.post_message(Terminal.Left(self.terminal))
 
     @on(Terminal.SearchAsked)
