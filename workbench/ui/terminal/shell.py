@@ -160,7 +160,7 @@ class Shell(TabPane):
                 self.post_message(self.AnotherWanted(self))
             elif event.key == "escape" and self.terminal:
                 event.stop()
-                # Not by the terminal: Textual has what is posted during this come no further than to its sender.
+                # Not by the terminal: what it posts during this, Textual stops at this, its parent.
                 self.post_message(Terminal.Left(self.terminal))
 
     @on(Terminal.SearchAsked)
