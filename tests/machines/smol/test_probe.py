@@ -205,6 +205,21 @@ async def test_a_cancelled_probe_leaves_nothing(facts: Host, host: FakeSmolvm, t
     assert remembered(tmp_path) is None
 
 
+async def test_no_one_waits_for_a_boot_that_was_given_up_and_nothing_of_it_stays(
+    facts: Host, host: FakeSmolvm, tmp_path: Path
+) -> None:
+    facts()
+    host.create_may_end.clear()
+    async with asyncio.timeout(5):
+        found = await probe(tmp_path, patience=0.05)
+    assert (found.usable, found.why) == (False, "a microVM did not boot within 0.05 s")
+    assert remembered(tmp_path) == found
+    host.create_may_end.set()
+    async with asyncio.timeout(10):
+        while host.records:
+            await asyncio.sleep(0.01)
+
+
 async def test_this_host_is_probed_for_real_and_nothing_of_it_stays(tmp_path: Path) -> None:
     if obstacle(look()) is not None:
         pytest.skip("no microVM can be tried here")

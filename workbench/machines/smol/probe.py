@@ -8,8 +8,10 @@ import os
 import platform
 import re
 import time
+from collections.abc import Coroutine
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from smol import MachineConfig, ResourceSpec
@@ -28,6 +30,8 @@ _UNSURE = 86400.0
 _GIB = 1 << 30
 _LEAST_FREE = 4 * _GIB
 _REFUSED = re.compile(r"KvmOpen\(Error\(13\)\)")
+_ending: set[asyncio.Future[Obstacle | None]] = set()
+"""Boots that were given up: smolvm may unpack its own Linux for a minute before it can be ended."""
 _MACOS_REFUSED = re.compile(r"krun_start_enter returned: -22")
 
 
@@ -65,18 +69,14 @@ async def probe(cache: Path | None = None, patience: float | None = None) -> Pro
 
     Args:
         cache: As for `remembered`.
-        patience: Seconds after which a boot that is not over counts as failed; it has none when None.
+        patience: Seconds after which a boot that is not over counts as failed, and is ended meanwhile; it has
+            none when None.
     """
     facts = await in_thread(look)
     if found := obstacle(facts):
         return _unusable(facts, found)
     started = time.monotonic()
-    try:
-        async with asyncio.timeout(patience):
-            failure = await _boot(facts)
-    except TimeoutError:
-        why = f"a microVM did not boot within {patience:g} s"
-        failure = Obstacle(why, "workbench doctor --again, which waits longer")
+    failure = await _within(patience, _boot(facts))
     answer = _Answer(
         kernel=_kernel(),
         smolmachines=version("smolmachines"),
@@ -88,6 +88,31 @@ async def probe(cache: Path | None = None, patience: float | None = None) -> Pro
     )
     await asyncio.to_thread(_write, cache, answer)
     return _probe(facts, answer)
+
+
+async def _within(patience: float | None, boot: Coroutine[Any, Any, Obstacle | None]) -> Obstacle | None:
+    """What a boot comes to; where that takes too long it is ended, which no one has to wait for."""
+    booting = asyncio.ensure_future(boot)
+    try:
+        await asyncio.wait({booting}, timeout=patience)
+    except asyncio.CancelledError:
+        booting.cancel()
+        await asyncio.wait({booting})
+        raise
+    if booting.done():
+        return booting.result()
+    booting.cancel()
+    _ending.add(booting)
+    booting.add_done_callback(_forget)
+    return Obstacle(
+        f"a microVM did not boot within {patience:g} s", "workbench doctor --again, which waits longer"
+    )
+
+
+def _forget(booting: asyncio.Future[Obstacle | None]) -> None:
+    _ending.discard(booting)
+    if not booting.cancelled():
+        booting.exception()  # of what was given up, which no one asks about any more
 
 
 async def _boot(facts: HostFacts) -> Obstacle | None:
