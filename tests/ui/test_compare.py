@@ -140,6 +140,16 @@ async def test_timings_share_one_scale() -> None:
         assert row.strip("│ ").split() == ["┄", "environment", "1.00", "s", "0.50", "s", "-0.50", "s"]
 
 
+async def test_what_took_as_long_in_both_differs_by_nothing() -> None:
+    stream = Stream().engine().task()
+    stream.whole("oracle", passed(), environment=1.0, agent=0.5, verifier=0.5)
+    stream.whole("nop", failed(), environment=1.001, agent=0.25, verifier=0.75)
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 4)
+        row = next(line for line in driven.text.splitlines() if "environment" in line)
+        assert row.strip("│ ").split() == ["┄", "environment", "1.00", "s", "1.00", "s", "="]
+
+
 async def test_two_runs_of_a_case_with_a_long_name_are_told_apart_by_their_timing() -> None:
     case = Case("a-wrong-solution-with-a-long-name", "negative", "fail")
     stream = Stream().engine().task((case,))

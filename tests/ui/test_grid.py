@@ -170,6 +170,16 @@ def test_a_tally_counts_only_what_took_place() -> None:
     assert (together.seconds, together.busy) == (20.0, 210.0)
 
 
+def test_the_time_between_two_goes_of_trials_is_none_of_theirs() -> None:
+    lasted = [(0.0, 4.0), (1.0, 3.0), (100.0, 102.0), (101.0, None)]
+    runs = [
+        Run(str(n), TASK, "oracle", state="ended" if end else "running", started_at=start, ended_at=end)
+        for n, (start, end) in enumerate(lasted)
+    ]
+    together = tally(runs, 105.0)
+    assert (together.seconds, together.busy) == (9.0, 12.0)
+
+
 def test_the_last_line_is_found_across_pieces_and_made_harmless() -> None:
     run = Run("a", TASK, "oracle")
     assert last_line(run) == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -41,7 +41,7 @@ class Tally:
     memory: int
     """Bytes, of the machines of those that run."""
     seconds: float
-    """From the first's start to the last's end, or until now."""
+    """For which any of them ran."""
     busy: float
     """Seconds of all of them, one after the other."""
 
@@ -65,8 +65,6 @@ def tally(runs: Sequence[Run], now: float) -> Tally:
     ended = [run for run in shown if run.outcome]
     kinds = [run.outcome.kind for run in ended if run.outcome]
     took = sorted(words.elapsed(run, now) for run in ended if run.outcome and run.outcome.kind != "cancelled")
-    starts = [run.started_at for run in shown if run.started_at is not None]
-    ends = [run.ended_at if run.ended_at is not None else now for run in shown if run.started_at is not None]
     running = [run for run in shown if run.state == "running"]
     return Tally(
         total=len(shown),
@@ -78,9 +76,23 @@ def tally(runs: Sequence[Run], now: float) -> Tally:
         median=median(took) if took else None,
         p95=took[math.ceil(0.95 * len(took)) - 1] if took else None,
         memory=sum(run.memory_bytes for run in running),
-        seconds=max(ends) - min(starts) if starts else 0.0,
+        seconds=_covered(shown, now),
         busy=sum(words.elapsed(run, now) for run in shown),
     )
+
+
+def _covered(runs: Iterable[Run], now: float) -> float:
+    """Seconds that at least one of them takes up: between two goes of trials may lie any time."""
+    covered, until = 0.0, -math.inf
+    lasted = [
+        (run.started_at, now if run.ended_at is None else run.ended_at)
+        for run in runs
+        if run.started_at is not None
+    ]
+    for start, end in sorted(lasted):
+        covered += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return covered
 
 
 def last_line(run: Run) -> str:

@@ -72,7 +72,8 @@ def _phase_lines(left: list[Span], right: list[Span]) -> list[Content]:
         told = [words.seconds(took) if took is not None else "–" for took in (one, other)]
         change = ""
         if one is not None and other is not None:
-            change = f"{'+' if other >= one else '-'}{words.seconds(abs(other - one))}"
+            apart = words.seconds(abs(other - one))
+            change = "=" if apart == words.seconds(0.0) else f"{'+' if other > one else '-'}{apart}"
         called = f"{name or 'between phases'} {one_line(step)}".strip()
         lines.append(
             Content.assemble(
