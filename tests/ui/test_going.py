@@ -141,7 +141,7 @@ async def test_a_newcomer_is_told_where_to_find_everything(newcomer: bool) -> No
         await until(pilot, lambda: source.all_taken and app.up_to_date)
         assert bool(app.told) is newcomer
         if newcomer:
-            await until(pilot, lambda: "? f1 lists all keys, and ^p f2 finds any command" in screen_text(app))
+            await until(pilot, lambda: "? lists all keys, and ^p finds any command" in screen_text(app))
 
 
 async def test_what_is_typed_right_after_the_key_of_a_finder_is_sought_and_no_command() -> None:

@@ -32,6 +32,8 @@ async def test_no_key_is_cut_at_any_size_and_the_ways_out_and_to_the_help_stay(
     monkeypatch.chdir(tmp_path)
     async with SCENES[name].seen(SIZES[0]) as driven:
         everything = titles(driven)
+        general = [title in ("Help", "Commands", "Quit") for title in everything]
+        assert general == sorted(general), "what works everywhere comes last"
         for size in [*SIZES, SIZES[0]]:
             await driven.pilot.resize_terminal(*size)
             await until(driven.pilot, lambda: _chosen_for(driven))

@@ -26,7 +26,7 @@ from workbench.session import Session
 from workbench.settings import Loaded, Settings
 from workbench.ui import crash, own_process, remembered, words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import APP, key_shown, keys_shown
+from workbench.ui.commands import APP, key_shown
 from workbench.ui.drawing import draw_now
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
@@ -196,7 +196,7 @@ class WorkbenchApp(BaseApp):
         self.watch_theme_files()
         self._tell_settings()
         if self._newcomer:
-            keys = {command.id: keys_shown(self, command) for command in APP.commands}
+            keys = {command.id: key_shown(self, command) for command in APP.commands}
             self.notify(
                 f"{keys['help']} lists all keys, and {keys['palette']} finds any command by its name. "
                 "Everything on the screen can be clicked, too.",

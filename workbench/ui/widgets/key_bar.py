@@ -56,16 +56,22 @@ class KeyBar(Footer):
 
 
 def _in_order(screen: Screen[object]) -> list[tuple[str, ActiveBinding]]:
-    """Keys in the order that their nodes' classes say them. Textual puts those last that the user moved."""
+    """Keys in the order that their nodes' classes say them, and those that work everywhere last.
+
+    Textual puts those last that the user moved.
+    """
     places: dict[tuple[DOMNode, str | None], tuple[int, int]] = {}
     for at, (node, _) in enumerate(screen._modal_binding_chain):
         for place, (_, binding) in enumerate(type(node)._merged_bindings or BindingsMap()):
             places.setdefault((node, binding.id), (at, place))
     last = len(places), 0
-    return sorted(
-        screen.active_bindings.items(),
-        key=lambda item: places.get((item[1].node, item[1].binding.id), last),
-    )
+
+    def where(item: tuple[str, ActiveBinding]) -> tuple[bool, tuple[int, int]]:
+        active = item[1]
+        everywhere = active.binding.action.startswith("app.") or active.node is screen.app
+        return everywhere, places.get((active.node, active.binding.id), last)
+
+    return sorted(screen.active_bindings.items(), key=where)
 
 
 def _fitting(keys: list[FooterKey], room: int) -> list[FooterKey]:
