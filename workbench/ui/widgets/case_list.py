@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -21,12 +22,15 @@ from workbench.ui.commands import CASES, MAIN, key_shown
 from workbench.ui.drawing import entitle, put
 from workbench.ui.origin import DIFFERED, SLOWER, origins, slower_words
 from workbench.ui.progress import expected_seconds, seconds_left
+from workbench.ui.shortened import room_needed, shortened
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.choice_list import ChoiceList
 
 _BAR = 12
 _LEAST_WHY = 12
 """Cells below which a reason is left out rather than cut to nothing."""
+_MORE_TELLING = 6
+"""Cells that make a word of the character which tells a name from others."""
 _LEAST_OUTCOME = 10
 """Cells of a word and a sign or two."""
 _TICKS = 4
@@ -46,20 +50,29 @@ class Columns:
     time: int
 
     @classmethod
-    def fit(cls, width: int, longest: int) -> Columns:
+    def fit(cls, width: int, longest: int, telling: int = 0) -> Columns:
         """Columns for a width, the least needed ones left out first.
 
         Args:
             longest: Cells of the longest case name.
+            telling: Cells in which the beginning of every name tells it from the others.
         """
-        name = max(8, min(longest, width // 3))
+        usual = width // 3
+        name = max(8, min(longest, usual if telling <= usual else min(telling + _MORE_TELLING, width // 2)))
         must, bar = (4 if width >= 46 else 0), (_BAR if width >= 58 else 0)
         reward, time = 6, 7
-        gaps = 2 * sum(column > 0 for column in (must, reward, bar, time)) + 2
-        outcome = width - 2 - name - must - reward - bar - time - gaps
-        if must and outcome < _LEAST_OUTCOME:
-            must, outcome = 0, outcome + must + 2
-        return cls(name, must, reward, max(6, outcome), bar, time)
+
+        def outcome() -> int:
+            gaps = 2 * sum(column > 0 for column in (must, reward, bar, time)) + 2
+            return width - 2 - name - must - reward - bar - time - gaps
+
+        if outcome() < _LEAST_OUTCOME:
+            must = 0
+        if outcome() < _LEAST_OUTCOME and name > usual:
+            bar = 0
+        if outcome() < _LEAST_OUTCOME and name > usual:
+            time = 0
+        return cls(name, must, reward, max(6, outcome()), bar, time)
 
 
 class Cases(ChoiceList):
@@ -107,6 +120,8 @@ class CaseList(Vertical):
         self._rows: dict[str, tuple[object, ...]] = {}
         """What each row was made from, to leave alone those that are the same."""
         self._columns: Columns | None = None
+        self._names: dict[str, str] = {}
+        """By name: what there is room for of it."""
         self._marked = ""
         self._differed: frozenset[str] = frozenset()
         """The cases whose whole trial came out otherwise than a re-verification."""
@@ -157,9 +172,10 @@ class CaseList(Vertical):
         put(self.query_one("#case-hint", Static), hint)
         rows = self.query_one(Cases)
         names = [view.case.name for view in views]
-        longest = max((Content(one_line(name)).cell_length for name in names), default=0)
         # A blank at either side, and one more for the scrollbar.
-        columns = Columns.fit(self.content_size.width - 3, longest)
+        width, lines = self.content_size.width - 3, frozenset(map(one_line, names))
+        columns = Columns.fit(width, max(map(cell_len, lines), default=0), room_needed(lines))
+        self._names = shortened(lines, columns.name)
         scale = max((_length(run, _tick(now)) for view in views if (run := _timed(view))), default=0.0)
         self._differed = frozenset(task.differed) if task else frozenset()
         if names != list(self._rows) or columns != self._columns:
@@ -171,7 +187,7 @@ class CaseList(Vertical):
             key = _key(view, notes, scale, now)
             if self._rows[view.case.name] != key:
                 self._rows[view.case.name] = key
-                rows.rewrite(view.case.name, _row(view, notes, columns, scale, now))
+                rows.rewrite(view.case.name, self._row(view, notes, columns, scale))
 
     def on_resize(self) -> None:
         """Fit the columns again."""
@@ -208,7 +224,7 @@ class CaseList(Vertical):
         self.query_one("#case-headings", Static).update(_headings(columns))
         with rows.quietly():
             rows.set_options(
-                Option(_row(view, self._notes(view), columns, scale, self._now), id=view.case.name)
+                Option(self._row(view, self._notes(view), columns, scale), id=view.case.name)
                 for view in views
             )
             if views:
@@ -217,6 +233,10 @@ class CaseList(Vertical):
                 self._highlight(before or "")
         self._told = before
         self.tell_selected()
+
+    def _row(self, view: CaseView, notes: tuple[words.Mark, ...], columns: Columns, scale: float) -> Content:
+        name = self._names[one_line(view.case.name)]
+        return _row(view, name, notes, columns, scale, self._now)
 
     def _notes(self, view: CaseView) -> tuple[words.Mark, ...]:
         """What else there is to say of how a case stands, in the order of its weight."""
@@ -280,12 +300,12 @@ def _headings(columns: Columns) -> Content:
 
 
 def _row(
-    view: CaseView, notes: tuple[words.Mark, ...], columns: Columns, scale: float, now: float
+    view: CaseView, name: str, notes: tuple[words.Mark, ...], columns: Columns, scale: float, now: float
 ) -> Content:
     mark = words.case_mark(view, now)
     run = _timed(view)
     reward = _reward(view, run)
-    cells = [_cell(one_line(view.case.name), columns.name, "bold" if mark.color == words.BAD else "")]
+    cells = [_cell(name, columns.name, "bold" if mark.color == words.BAD else "")]
     if columns.must:
         cells.append(_cell(view.case.expect or "–", columns.must, words.MUTED))
     cells.append(_cell(reward, columns.reward))
