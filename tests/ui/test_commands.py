@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import msgspec
 import pytest
 from textual.dom import DOMNode
 from textual.widgets._footer import FooterKey
 
 from tests.ui.driving import opened, until
 from tests.ui.streams import TASK, holding
+from workbench import events as ev
 from workbench import ui, wishes
 from workbench.ui import commands, keymap
 from workbench.ui.commands import APP, COMPARE, MAIN, PLAYER, Command, Offer, offered
@@ -79,6 +81,35 @@ async def test_the_help_names_no_key_that_does_nothing_where_one_is(over: str) -
         assert "Stop everything that runs and leave." in driven.text
         await driven.press("escape", "ctrl+q")
         assert driven.app._exit
+
+
+@pytest.mark.parametrize("over", ["", "D", "b"])
+async def test_a_job_offers_nothing_that_would_have_to_run_by_key_bar_help_and_palette(over: str) -> None:
+    stream = holding()
+    for index, event in enumerate(stream.events):
+        if isinstance(event, ev.TaskOpened):
+            stream.events[index] = msgspec.structs.replace(event, trials_dir=event.task)
+    async with opened(stream, (160, 100)) as driven:
+        await driven.press(*over)
+        said = {command.id for _, offer in offered(driven.app.screen) for command in offer.commands}
+        assert not said & commands.RUNNING
+        assert said & {"run.compare", "board.choose", "images.close"}
+        titles = {key.description for key in driven.app.screen.query(FooterKey)}
+        assert not titles & {"Run", "Run all", "Cancel", "Shell", "Pause", "Repeat"}
+        assert "asks registries" not in driven.text
+        if not over:
+            await driven.press("s")  # which is refused by what stands in the engine's place
+            assert isinstance(driven.source.sent[-1], wishes.OpenShell)
+            assert "boots" not in driven.text
+            await driven.press("4")
+            assert driven.app.told[-1].message == "No shell is open."
+        await driven.press("f1")
+        assert "Help" in driven.text
+        assert "Run every case" not in driven.text
+
+
+def test_what_something_has_to_run_for_is_a_command() -> None:
+    assert keymap.all_commands().keys() >= commands.RUNNING
 
 
 async def test_a_click_on_a_command_in_the_help_does_it() -> None:

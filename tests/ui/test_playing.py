@@ -112,6 +112,15 @@ async def test_nothing_runs_in_a_recording_and_it_says_so(keys: tuple[str, ...])
         await until(pilot, lambda: "This is a recording: nothing runs here." in screen_text(app))
 
 
+async def test_no_key_is_offered_that_would_have_to_run_something() -> None:
+    async with playing(Clock()) as (app, pilot):
+        await until(pilot, lambda: "Compare" in screen_text(app))
+        last = screen_text(app).splitlines()[-2:]
+        assert not [word for word in ("Run", "Cancel", "Shell", "Pause") if word in " ".join(last)]
+        await pilot.press("question_mark", *"every case of")
+        await until(pilot, lambda: "No key or word matches." in screen_text(app))
+
+
 async def test_the_player_s_keys_can_be_clicked() -> None:
     clock = Clock()
     async with playing(clock) as (app, pilot):

@@ -157,6 +157,11 @@ class WorkbenchApp(BaseApp):
         """Whether there is an engine that can do what the user wishes for, or that will be."""
         return not self._ended
 
+    @property
+    def can_run(self) -> bool:
+        """Whether anything can run here, were there an engine."""
+        return not self.session.task(self._opening.task).is_elsewhere
+
     def open_instead(self, task: Path) -> None:
         """Leave for another task."""
         self.leaves_for = task

@@ -78,6 +78,11 @@ class BaseApp(App[None]):
         """Whether there is an engine that can do what the user wishes for, or that will be."""
         return True
 
+    @property
+    def can_run(self) -> bool:
+        """Whether anything can run here, were there an engine."""
+        return True
+
     def open_instead(self, task: Path) -> None:
         """Leave for another task."""
         raise NotImplementedError

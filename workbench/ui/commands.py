@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from workbench.ui.base_app import BaseApp
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,22 @@ class Offer:
         ]
 
 
+RUNNING = frozenset(
+    (
+        *("run.case", "run.all", "run.unmet", "run.cancel", "run.cancel-all", "shell.case", "shell.image"),
+        *("watch.toggle", "trace.toggle", "grid.repeat", "grid.cancel"),
+        *("images.cancel", "images.ask", "images.fetch"),
+    )
+)
+"""The commands, by `id`, that something has to run for. Where nothing can, they are not offered; their keys
+say why."""
+
+
+def is_offered(app: App[Any], identifier: str | None) -> bool:
+    """Whether key bar, help and palette have a command now."""
+    return identifier not in RUNNING or cast("BaseApp", app).can_run
+
+
 def offered(screen: Screen[object]) -> Iterator[tuple[DOMNode, Offer]]:
     """What can be done on a screen now, each offer once: by the focused node before others of its kind.
 
@@ -74,6 +93,8 @@ def offered(screen: Screen[object]) -> Iterator[tuple[DOMNode, Offer]]:
         if offer is None or id(offer) in seen:
             continue
         seen.add(id(offer))
+        commands = tuple(one for one in offer.commands if is_offered(screen.app, one.id))
+        offer = Offer(offer.title, commands)
         yield node, _of_app(screen, offer) if node is screen.app else offer
 
 

@@ -110,6 +110,11 @@ class PlayApp(WorkbenchApp):
         """No engine hears what is wished for here."""
         return False
 
+    @property
+    def can_run(self) -> bool:
+        """Nothing runs in a recording."""
+        return False
+
     def refuse(self) -> None:
         """Say why nothing comes of a wish."""
         self.notify("This is a recording: nothing runs here.")

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from workbench import wishes
 from workbench.session import Run, Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import GRID, key_shown
+from workbench.ui.commands import GRID, is_offered, key_shown
 from workbench.ui.drawing import put
 from workbench.ui.figures import count, memory
 from workbench.ui.messages import Wished
@@ -119,6 +119,8 @@ class GridScreen(LiveScreen[None]):
             return Content.styled(" Reading the task ...", words.MUTED)
         if self._case not in self._view.cases:
             return Content.styled(f" There is no case {one_line(self._case)}.", words.MUTED)
+        if not is_offered(self.app, "grid.repeat"):
+            return Content.styled(" No trial is known.", words.MUTED)
         key = key_shown(self.app, GRID["grid.repeat"])
         return Content.styled(f" No trial yet. {key} runs {self._times} of them.", words.MUTED)
 

@@ -20,7 +20,7 @@ from workbench.images.dockerfile import is_pinned
 from workbench.images.image_view import ImageStep, ImageView
 from workbench.session import Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import MAIN, key_shown
+from workbench.ui.commands import MAIN, is_offered, key_shown
 from workbench.ui.figures import ago
 from workbench.ui.image_facts import base_words, facts, steps_words
 from workbench.ui.images import (
@@ -99,7 +99,9 @@ class ImagesScreen(LiveScreen[None]):
         self.query_one("#images").border_title = "Images"
         does = {"close": "closes", "cancel": "cancels a build", "ask": "asks registries"}
         foot = " · ".join(
-            f"{key_shown(self.app, IMAGES[f'images.{one}'])} {what}" for one, what in does.items()
+            f"{key_shown(self.app, IMAGES[f'images.{one}'])} {what}"
+            for one, what in does.items()
+            if is_offered(self.app, f"images.{one}")
         )
         self.query_one("#images").border_subtitle = Content(foot)
         self.refresh_views()

@@ -79,7 +79,8 @@ class MainScreen(TaskScreen):
         super().__init__(task, session, clock, look.marked)
         self._shell = shell
         self._lost = ""
-        self._had_case = False
+        self._offered = False, True
+        """What the key bar was made for."""
         self._looking: Timer | None = None
         self._before = look
         self._borders = Borders(self, "#left", "TaskShells", (look.left, look.shells))
@@ -132,6 +133,7 @@ class MainScreen(TaskScreen):
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
         self.query_one(TaskShells).show(session, view)
         self.tell_tracing()
+        self._offer()
         for above in self.app.screen_stack:
             # Also those under help or the palette, which leave them to be seen.
             if isinstance(above, LiveScreen) and above.is_mounted:
@@ -179,9 +181,13 @@ class MainScreen(TaskScreen):
             self._looking.stop()
         self._looking = once(self, _LOOK_SECONDS, self._look)
         self._show_run()
-        if bool(self.case) != self._had_case:
-            # The footer is made anew for this, which takes long.
-            self._had_case = bool(self.case)
+        self._offer()
+
+    def _offer(self) -> None:
+        """Offer other keys where others make sense. The footer is made anew for this, which takes long."""
+        offered = bool(self.case), cast(BaseApp, self.app).can_run
+        if offered != self._offered:
+            self._offered = offered
             self.refresh_bindings()
 
     def _look(self) -> None:
@@ -383,9 +389,8 @@ class MainScreen(TaskScreen):
         shells = self.query_one(TaskShells)
         if name == "shells" and not shells.shells:
             left, image = (key_shown(self.app, MAIN[name]) for name in ("shell.case", "shell.image"))
-            self.app.notify(
-                f"No shell is open. {left} opens one on what the case left, {image} one on the image."
-            )
+            ways = f" {left} opens one on what the case left, {image} one on the image."
+            self.app.notify(f"No shell is open.{ways if cast(BaseApp, self.app).can_run else ''}")
             return
         self.set_class(name == "shells", "-shell")
         if name == "shells":

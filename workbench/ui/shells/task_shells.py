@@ -209,6 +209,10 @@ class TaskShells(ShellPane):
             does = cast(BaseApp, self.app).RESTART_DOES
             self._tell(f"No engine runs that could make a machine; {key} {does}.", "warning")
             return False
+        if not cast(BaseApp, self.app).can_run:
+            # Whoever hears of it says why nothing comes of it, and there is nothing to wait for.
+            self._wish(wishes.OpenShell(task=self._path, shell=on or "image", on=on))
+            return False
         if on not in self._asked.values():
             self._entering = self._ask(on)
             self._tell_empty()

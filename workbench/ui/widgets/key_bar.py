@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
+from workbench.ui.commands import is_offered
 from workbench.ui.terminal.keys import is_for_workbench
 from workbench.ui.terminal.terminal import Terminal
 
@@ -18,7 +19,7 @@ _WAYS_OUT = frozenset({"back", "close", "dismiss", "leave"})
 
 
 class KeyBar(Footer):
-    """A footer that leaves out, while one types in a shell, the keys that go there.
+    """A footer that leaves out, while one types in a shell, the keys that go there, and what cannot be.
 
     Where there is no room for all, the ways out and to the help stay, and the palette goes first.
     """
@@ -36,7 +37,9 @@ class KeyBar(Footer):
         typing = isinstance(screen.focused, Terminal)
         keys: dict[str, FooterKey] = {}
         for key, (_, binding, enabled, tooltip) in _in_order(screen):
-            if not binding.show or binding.action in keys or (typing and not is_for_workbench(key, screen)):
+            if not binding.show or binding.action in keys or not is_offered(self.app, binding.id):
+                continue
+            if typing and not is_for_workbench(key, screen):
                 continue
             keys[binding.action] = FooterKey(
                 key,
