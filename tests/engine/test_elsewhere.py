@@ -14,11 +14,15 @@ import pytest
 
 from tests.check.tasks import write_task
 from workbench import events as ev
-from workbench import wishes
+from workbench import places, wishes
 from workbench.check.targets import has_trials
 from workbench.engine.elsewhere import tell
 from workbench.link import EngineLink, EngineOptions
+from workbench.proof.database import Database
+from workbench.proof.documents import Inputs
+from workbench.proof.receipts import Receipt, Receipts
 from workbench.session import RUNS_KEPT, CaseView, Session
+from workbench.trials.outcome import Outcome
 
 ENVIRONMENT = "workbench.trials.bubblewrap:BubblewrapEnvironment"
 ROOT = Path(__file__).parents[2]
@@ -165,6 +169,43 @@ async def test_nothing_runs_there_and_it_says_so(jobs: Path, tmp_path: Path) -> 
     assert [notice.message for notice in session.notices] == [
         "these trials were made elsewhere: nothing runs here; open the task itself for that"
     ] * len(asked)
+
+
+async def test_runs_of_tasks_here_are_told_to_compare_with(jobs: Path, tmp_path: Path) -> None:
+    file = places.records_file(tmp_path / "state")
+    file.parent.mkdir(parents=True)
+    inputs = Inputs(
+        agent_key="a",
+        verdict_key="v",
+        harbor="1",
+        provider="bubblewrap",
+        provider_version="1",
+        workbench="1",
+        platform="linux",
+        threshold=1.0,
+    )
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    outcome = Outcome(kind="failed", reason="reward 0.0", reward=0.0, met=True)
+    database = Database.open(file, print)
+    Receipts(database).record(
+        Receipt(
+            task="/tasks/one",
+            task_digest="d",
+            case="nop",
+            expect="fail",
+            inputs=inputs,
+            image="image",
+            machine="here",
+            at=1.0,
+            outcome=outcome,
+            trial_dir=str(kept),
+        )
+    )
+    database.close()
+    session = await shown(jobs, tmp_path, wishes.TellEarlierRuns(task=str(jobs)))
+    (run,) = session.task(str(jobs)).earlier
+    assert (run.task, run.case, run.trial_dir, run.outcome) == ("/tasks/one", "nop", str(kept), outcome)
 
 
 async def test_agents_that_had_to_do_nothing_prove_nothing(jobs: Path, tmp_path: Path) -> None:

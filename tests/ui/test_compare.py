@@ -258,6 +258,24 @@ async def test_any_run_of_any_day_and_task_can_be_the_baseline(tmp_path: Path) -
         assert "printed in last-week" in driven.text
 
 
+async def test_all_other_runs_of_a_job_are_offered_and_read_differently() -> None:
+    cases = tuple(
+        Case(f"tests/{task} · {agent}", "agent", None)
+        for task in ("compile-the-linux-kernel-in-a-container", "fix-the-history-of-a-repository")
+        for agent in ("claude-code claude-opus-4-1", "claude-code claude-sonnet-4-5")
+    )
+    stream = Stream().engine().task(cases)
+    for at_, case in enumerate(cases):
+        for number in range(4):
+            stream.whole(case.name, passed(), run=f"{at_}-{number}")
+    async with opened(stream, (100, 40)) as driven:
+        await driven.press("C")
+        rows = [line.partition("│ run ")[2] for line in driven.text.splitlines() if "│ run " in line]
+        assert len({row.partition("  passed ")[0] for row in rows}) == 15
+        await compared(driven, *"kernsonnet", "enter")
+        assert "sonnet" in driven.text.splitlines()[0]
+
+
 async def test_escape_goes_back_to_the_task() -> None:
     async with opened(holding()) as driven:
         await compared(driven, "j", "c", "escape")

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from workbench import events as ev
+from workbench import places
 from workbench import wishes as ws
 from workbench.engine.stream import Emitter, read_wishes
 
@@ -36,14 +37,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m workbench.engine.elsewhere")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--threshold", type=float, default=1.0)
+    parser.add_argument("--state-dir", type=Path, default=places.state_dir())
     # The other options of an engine are about running.
     options, _ = parser.parse_known_args()
     emit = Emitter()
     emit(ev.EngineStarted(pid=os.getpid(), version=version("harbor-workbench")))
-    asyncio.run(_serve(emit, options.directory, options.threshold))
+    asyncio.run(_serve(emit, options.directory, options.threshold, options.state_dir))
 
 
-async def _serve(emit: Emitter, directory: Path, threshold: float) -> None:
+async def _serve(emit: Emitter, directory: Path, threshold: float, state: Path) -> None:
     emit(ev.ProviderChosen(name="files", label="trials made elsewhere", why=str(directory)))
     async for wish in read_wishes(emit):
         if isinstance(wish, ws.Stop):
@@ -51,11 +53,30 @@ async def _serve(emit: Emitter, directory: Path, threshold: float) -> None:
         if isinstance(wish, ws.OpenTask):
             for event in await asyncio.to_thread(lambda: list(tell(directory, threshold))):
                 emit(event)
+        elif isinstance(wish, ws.TellEarlierRuns):
+            emit(ev.EarlierRunsTold(task=str(directory), runs=await _kept(emit, state, threshold)))
         elif isinstance(wish, _RUNNING):
             message = "these trials were made elsewhere: nothing runs here; open the task itself for that"
             emit(ev.Notice(level="info", task=str(directory), message=message))
     emit(ev.EngineStopped())
     emit.close(1)
+
+
+async def _kept(emit: Emitter, state: Path, threshold: float) -> tuple[ev.EarlierRun, ...]:
+    """The runs of tasks here that are kept, to be put beside trials that were made elsewhere."""
+    file = places.records_file(state)
+    if not file.exists():
+        return ()
+    from workbench.engine.records import Records
+
+    def say(message: str) -> None:
+        emit(ev.Notice(level="warning", message=message))
+
+    records = Records(file, say, "files", "", threshold)
+    try:
+        return await records.newest()
+    finally:
+        records.close()
 
 
 def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,8 +15,13 @@ from textual.widgets import Input
 from workbench.ui import words
 from workbench.ui.overlay_commands import GOTO
 from workbench.ui.screens.live import LiveScreen
+from workbench.ui.shortened import shortened
 from workbench.ui.targets import Target
 from workbench.ui.widgets.line_list import LineList
+
+_KIND = 8
+_BETWEEN = "  "
+"""A name and what is said about it."""
 
 
 class GotoScreen(LiveScreen[Target | None]):
@@ -37,10 +43,15 @@ class GotoScreen(LiveScreen[Target | None]):
         super().__init__()
         self._find = find
         self._targets = find()
+        self._names: frozenset[str] = frozenset()
+        """Of what matches."""
+        self._about = 0
+        """Cells of the longest word about what matches."""
+        self._matcher: Matcher | None = None
         self._title = title
         self._lines = lines
         self._placeholder = placeholder
-        self._matching: list[tuple[Target, Content]] = []
+        self._matching: list[Target] = []
 
     def compose(self) -> ComposeResult:
         """The line over the matches."""
@@ -79,21 +90,28 @@ class GotoScreen(LiveScreen[Target | None]):
         self.query_one(LineList).cursor += by
 
     def _choose(self, index: int) -> None:
-        self.dismiss(self._matching[index][0] if index < len(self._matching) else None)
+        self.dismiss(self._matching[index] if index < len(self._matching) else None)
 
     def _offer(self, typed: str) -> None:
+        self._matcher = None
         if typed.isdecimal() and self._lines:
-            line = Target(f"line {int(typed):,} of the output", "line", typed)
-            self._matching = [(line, Content(line.name))]
+            self._matching = [Target(f"line {int(typed):,} of the output", "line", typed)]
         elif typed:
-            matcher = Matcher(typed, match_style=Style(bold=True, underline=True))
+            matcher = self._matcher = Matcher(typed, match_style=Style(bold=True, underline=True))
             scored = [(matcher.match(target.name), target) for target in self._targets]
             best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
-            self._matching = [(target, matcher.highlight(target.name)) for _, target in best]
+            self._matching = [target for _, target in best]
         else:
-            self._matching = [(target, Content(target.name)) for target in self._targets]
+            self._matching = list(self._targets)
+        self._names = frozenset(target.name for target in self._matching)
+        self._about = max((cell_len(target.about) for target in self._matching), default=0)
         self.query_one(LineList).show(len(self._matching), self._line)
 
     def _line(self, index: int) -> Content:
-        target, name = self._matching[index]
-        return Content.assemble((f"{target.kind:<8}", words.MUTED), name, (f"  {target.about}", words.MUTED))
+        target = self._matching[index]
+        width = self.query_one(LineList).scrollable_content_region.width
+        room = max(width // 2, width - _KIND - len(_BETWEEN) - self._about)
+        name = shortened(self._names, room)[target.name]
+        shown = self._matcher.highlight(name) if self._matcher else Content(name)
+        about = (f"{_BETWEEN}{target.about}", words.MUTED)
+        return Content.assemble((f"{target.kind:<{_KIND}}", words.MUTED), shown, about)
