@@ -34,7 +34,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     bell: bool = True
     """Whether a bell and a desktop notice tell of a verdict that turned while the terminal had no focus."""
     remember: bool = True
-    """Whether the selected case, the tab, marks and pane sizes come back next time."""
+    """Whether the selected case, the tab, the order of cases, marks and pane sizes come back next time."""
     editor: str = ""
     """The command that opens a file; empty for `$VISUAL`, else `$EDITOR`."""
     pager: str = ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tests.ui.driving import Driven, opened
 from tests.ui.streams import TASK, Stream, cannot_fail, failed, holding, passed
 from workbench import events as ev
 from workbench.cases.case import Case
+from workbench.ui import remembered
 
 
 def rows(driven: Driven) -> list[str]:
@@ -41,6 +44,21 @@ async def test_a_key_lists_only_what_is_not_as_it_must_be_and_going_to_another_l
         await driven.press("slash", *"oracle", "enter")
         assert "3 Run · oracle" in driven.text
         assert len(rows(driven)) == every
+
+
+async def test_order_and_filter_come_back_next_time() -> None:
+    async with opened(cannot_fail()) as driven:
+        await driven.press("o", "i", "j", "q")
+        before = rows(driven)
+    async with opened(cannot_fail()) as driven:
+        assert "1 Cases · worst first · only not as they must" in driven.text
+        assert rows(driven) == before
+        await driven.press("q")
+    # Where the remembered case is not listed now, the filter stays all the same.
+    kept = remembered.load()
+    remembered.keep(TASK, kept.theme, msgspec.structs.replace(kept.tasks[TASK], case="oracle"))
+    async with opened(cannot_fail()) as driven:
+        assert rows(driven) == before
 
 
 async def test_where_no_case_is_such_that_is_said() -> None:

@@ -23,6 +23,10 @@ class TaskLook(msgspec.Struct):
     """The tab of the run pane."""
     marked: str = ""
     """The run that was marked."""
+    order: str = ""
+    """In which order cases were listed."""
+    only: str = ""
+    """Which cases were listed."""
     left: int = 0
     """Cells of the left column; 0 for what the screen gives it."""
     shells: int = 0

@@ -95,7 +95,7 @@ class MainScreen(TaskScreen):
         yield Banner()
         with Container(id="body"):
             with Vertical(id="left"):
-                yield CaseList(self._case_selected)
+                yield CaseList(self._case_selected, self._before.order, self._before.only)
                 yield ProblemList()
             yield RunPane(self._before.tab)
         yield TaskShells(self._path, first=self._shell)
@@ -126,8 +126,7 @@ class MainScreen(TaskScreen):
         self.query_one(TitleBar).show(session, view, now)
         self.query_one(Banner).show(session, view, self._lost)
         self.query_one(CaseList).show(view, self._hint(), now, self._marked)
-        if self._to_select in view.cases:
-            self.query_one(CaseList).select(self._to_select)
+        if self._to_select in view.cases and self.query_one(CaseList).select_listed(self._to_select):
             self._to_select = ""
         self.query_one("#left ProblemList", ProblemList).show(view)
         self.query_one(RunPane).show(Shown(view, self.case, self.run_shown, now))
@@ -147,10 +146,17 @@ class MainScreen(TaskScreen):
     @property
     def look(self) -> TaskLook:
         """How the task is looked at."""
-        case = self.query_one(CaseList).selected or self._to_select
+        cases = self.query_one(CaseList)
+        order, only = cases.arrangement
         left, shells = self._borders.sizes
         return TaskLook(
-            case=case, tab=self.query_one(RunPane).tab, marked=self._marked, left=left, shells=shells
+            case=cases.selected or self._to_select,
+            tab=self.query_one(RunPane).tab,
+            marked=self._marked,
+            order=order,
+            only=only,
+            left=left,
+            shells=shells,
         )
 
     def _hint(self) -> Content:

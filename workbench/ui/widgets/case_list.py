@@ -102,19 +102,21 @@ class CaseList(Vertical):
     OFFER = CASES
     BINDINGS = CASES.bindings()
 
-    def __init__(self, on_selected: Callable[[], None]) -> None:
+    def __init__(self, on_selected: Callable[[], None], order: str = "", only: str = "") -> None:
         """
         Args:
             on_selected: Called when another case is the selected one. Not a message, which other work may
                 come between: so the rows and what they select are drawn in one go.
+            order: In which order the cases are listed at first; one that is not known is as none.
+            only: Which cases are listed at first, likewise.
         """
         super().__init__()
         self._on_selected = on_selected
         self._told: str | None = None
         """The case that was told to be the selected one."""
         self._hint = Content()
-        self._order: Order = "as found"
-        self._only: Only = "all"
+        self._order: Order = next((one for one in ORDERS if one == order), "as found")
+        self._only: Only = next((one for one in ONLY if one == only), "all")
         self._view: TaskView | None = None
         self._now = 0.0
         self._rows: dict[str, tuple[object, ...]] = {}
@@ -141,6 +143,16 @@ class CaseList(Vertical):
         """The name of the selected case."""
         option = self.query_one(Cases).highlighted_option
         return option.id if option else None
+
+    @property
+    def arrangement(self) -> tuple[Order, Only]:
+        """In which order cases are listed, and which of them."""
+        return self._order, self._only
+
+    def select_listed(self, name: str) -> bool:
+        """Make a case the selected one if it is listed; whether any is."""
+        self._highlight(name)
+        return bool(self._rows)
 
     def select(self, name: str) -> None:
         """Make a case the selected one, listed or not; an unknown name changes nothing."""
