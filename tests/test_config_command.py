@@ -48,6 +48,14 @@ def test_show_leaves_out_what_is_not_in_force_and_says_so() -> None:
     assert "unknown command `run.al` in [keys]; did you mean `run.all`?" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["show", "path", "validate"])
+def test_a_task_s_directory_that_is_not_there_is_a_wrong_command_line(command: str, tmp_path: Path) -> None:
+    done = workbench(command, str(tmp_path / "gone"))
+    assert done.exit_code == 2
+    assert f"{tmp_path / 'gone'}: there is no such directory" in done.stderr
+    assert not done.stdout
+
+
 def test_path_names_every_place_the_nearest_first(tmp_path: Path) -> None:
     mine = user("")
     done = workbench("path", str(tmp_path))

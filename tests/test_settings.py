@@ -96,5 +96,10 @@ def test_the_schema_names_every_setting_with_its_type() -> None:
     described = json.loads(settings.schema())
     (definition,) = described["$defs"].values()
     assert definition["additionalProperties"] is False
-    assert definition["properties"]["wrap"] == {"type": "boolean", "default": True}
+    assert definition["properties"]["wrap"] == {
+        "type": "boolean",
+        "default": True,
+        "description": "Whether long lines of output are broken at first.",
+    }
+    assert all(described["description"].endswith(".") for described in definition["properties"].values())
     assert set(definition["properties"]) == set(Settings.__struct_fields__)

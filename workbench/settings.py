@@ -6,14 +6,17 @@ user's `settings.toml`. A later layer fills in only what an earlier one leaves o
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 
@@ -122,7 +125,24 @@ def load(
 def schema() -> bytes:
     """The JSON Schema of a settings file."""
     described = msgspec.json.schema(Settings)
+    fields = described["$defs"][Settings.__name__]["properties"]
+    for name, description in _docstrings().items():
+        fields[name]["description"] = description
     return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
+
+
+def _docstrings() -> dict[str, str]:
+    """What is said beneath each setting, which Python itself does not keep."""
+    (definition,) = ast.parse(inspect.getsource(Settings)).body
+    return {
+        field.target.id: inspect.cleandoc(said.value.value)
+        for field, said in pairwise(cast(ast.ClassDef, definition).body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(said, ast.Expr)
+        and isinstance(said.value, ast.Constant)
+        and isinstance(said.value.value, str)
+    }
 
 
 def _check(content: dict[str, Any], commands: tuple[str, ...] | None) -> Iterator[tuple[str, str]]:

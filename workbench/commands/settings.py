@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-_TASK = click.argument("task_dir", required=False, type=click.Path(path_type=Path))
+
+def _directory(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and not value.is_dir():
+        raise click.UsageError(f"{value}: there is no such directory")
+    return value
+
+
+_TASK = click.argument("task_dir", required=False, type=click.Path(path_type=Path), callback=_directory)
 _FILE = click.option(
     "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings that go before all others."
 )
