@@ -11,6 +11,7 @@ from workbench import events as ev
 from workbench import wishes
 from workbench.cases.case import Case
 from workbench.trials.outcome import Outcome, Test
+from workbench.ui.compare.aligned_view import AlignedView
 
 
 async def compared(driven: Driven, *keys: str) -> None:
@@ -24,7 +25,7 @@ async def test_a_case_is_held_against_the_oracle_when_it_ran_once() -> None:
         first = driven.text.splitlines()[0]
         assert first.split("│")[0].split()[:2] == ["oracle", "✓"]
         assert first.split("│")[1].split()[0] == "truncates-title"
-        assert "2 differences" in driven.text
+        assert "difference 1 of 2" in driven.text
 
 
 async def test_a_run_is_held_against_the_one_before_it() -> None:
@@ -61,7 +62,6 @@ async def test_differing_lines_have_signs_and_n_goes_to_them() -> None:
         await compared(driven, "j", "j", "c")
         assert any(" ≠ tests/test_outputs.py ..F..." in line for line in driven.text.splitlines())
         assert any(" > E       AssertionError" in line for line in driven.text.splitlines())
-        await driven.press("n")
         assert "difference 1 of 2" in driven.text
         await driven.press("n")
         assert "difference 2 of 2" in driven.text
@@ -207,7 +207,7 @@ async def test_equal_commands_with_other_results_differ(tmp_path: Path) -> None:
         await compared(driven, "j", "c", *["right_square_bracket"] * 3)
         assert "│ agent: bash ls" in driven.text
         assert "≠     no files" in driven.text
-        assert "1 difference" in driven.text
+        assert "difference 1 of 1" in driven.text
 
 
 async def test_equal_commands_with_other_words_or_exit_codes_differ(tmp_path: Path) -> None:
@@ -220,6 +220,54 @@ async def test_equal_commands_with_other_words_or_exit_codes_differ(tmp_path: Pa
         await compared(driven, "j", "c", *["right_square_bracket"] * 3)
         assert "≠     I guess." in driven.text
         assert ">     exit code 1" in driven.text
+
+
+def long_trajectories(root: Path, differing: int | None) -> Stream:
+    """Two runs of 200 steps each, of which one may differ."""
+    stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
+    for run in ("oracle-1", "nop-1"):
+        steps = [agent_step(number, f"cat {number}.txt", f"text {number}") for number in range(200)]
+        if differing is not None and run == "nop-1":
+            steps[differing] = agent_step(differing, "rm -rf /", f"text {differing}")
+        at(stream, run, trial(root / run, agent__trajectory_json=trajectory(*steps)))
+    return stream
+
+
+async def test_trajectories_stand_at_their_first_difference_and_say_so(tmp_path: Path) -> None:
+    async with opened(long_trajectories(tmp_path, 150)) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 3)
+        assert "≠ agent: bash rm -rf /" in driven.text
+        assert "difference 1 of 1" in driven.text
+
+
+async def test_trajectories_that_do_not_differ_stand_at_their_top(tmp_path: Path) -> None:
+    async with opened(long_trajectories(tmp_path, None)) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 3)
+        assert "agent: bash cat 0.txt" in driven.text
+        assert "no difference" in driven.text
+
+
+async def test_output_stands_at_its_first_difference_too_as_long_as_nobody_scrolls() -> None:
+    same = [f"line {number}\n" for number in range(300)]
+    stream = Stream().engine().task().whole("oracle", passed(), "".join(same) + "the oracle's end\n")
+    stream.queue("nop").start("nop").phase("nop-1", "verifier")
+    async with opened(stream) as driven:
+
+        async def printed(text: str) -> None:
+            driven.source.feed(ev.Output(run="nop-1", source="verifier", text=text))
+            await driven.settle()
+
+        await printed("".join(same[:100]))
+        await compared(driven, "j", "c")
+        await until(driven.pilot, lambda: "line 100" in driven.text)
+        await printed("".join(same[100:]))
+        await until(driven.pilot, lambda: "the oracle's end" in driven.text)
+        await driven.press("g")
+        await printed("another end\n")
+        view = driven.app.screen.query_one("#compare-verifier AlignedView", AlignedView)
+        await until(driven.pilot, lambda: view.virtual_size.height == 301 and "1 difference" in driven.text)
+        assert "line 0" in driven.text
+        assert "the oracle's end" not in driven.text
 
 
 def earlier(task: str, case: str, trial_dir: Path, outcome: Outcome, at: float) -> ev.EarlierRun:

@@ -31,12 +31,12 @@ def trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stream:
 
 @sizes
 def test_compare(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert compare(snap_compare, holding(), size, "j", "j", "c", "n")
+    assert compare(snap_compare, holding(), size, "j", "j", "c")
 
 
 @pytest.mark.parametrize("theme", ["day", "ember", "contrast"])
 def test_compare_in_themes(snap_compare: Compare, theme: str) -> None:
-    assert compare(snap_compare, holding(), (120, 30), "j", "j", "c", "n", theme=theme)
+    assert compare(snap_compare, holding(), (120, 30), "j", "j", "c", theme=theme)
 
 
 def test_compare_timing(snap_compare: Compare) -> None:
@@ -71,7 +71,7 @@ def test_compare_tabs(
 
 
 def test_the_other_side_on_a_narrow_screen(snap_compare: Compare) -> None:
-    assert compare(snap_compare, holding(), (60, 20), "j", "j", "c", "o", "n")
+    assert compare(snap_compare, holding(), (60, 20), "j", "j", "c", "o")
 
 
 @sizes

@@ -52,17 +52,27 @@ class AlignedView(ScrollView, can_focus=True):
         self._differences: list[int] = []
         self._here: int | None = None
         """The difference that was gone to."""
+        self._placing = False
+        self._moved = False
+        """Whether the user has gone elsewhere than to the first difference."""
         self._strips: LRUCache[int, tuple[Strip, Strip]] = LRUCache(512)
         self._colors: Palette | None = None
 
     def show(self, left: Sequence[str], right: Sequence[str], rows: Sequence[Row]) -> None:
-        """Show two texts, as `align` has put them beside each other."""
+        """Show two texts, as `align` has put them beside each other, at their first difference.
+
+        Whoever has moved since stays where they are: the texts may be those of a run that lasts.
+        """
         self._left, self._right, self._rows = left, right, rows
         self._differences = differences(rows)
         self._here = None
         self._strips.clear()
         longest = max(map(len, (*left, *right)), default=0)
+        self._placing = True
         self.virtual_size = Size(longest if self.beside else longest + 2, len(rows))
+        if not self._moved:
+            self._go_to(self._differences[0] if self._differences else None)
+        self._placing = False
         self.refresh()
 
     @property
@@ -93,9 +103,20 @@ class AlignedView(ScrollView, can_focus=True):
             return
         here = self._here if self._here is not None else self.scroll_offset.y - (1 if by > 0 else 0)
         after = [row for row in self._differences if (row > here if by > 0 else row < here)]
-        self._here = (after or self._differences)[0 if by > 0 else -1]
-        self.scroll_to(y=max(0, self._here - self.size.height // 3), animate=False, force=True)
+        self._moved = True
+        self._go_to((after or self._differences)[0 if by > 0 else -1])
         self._changed()
+
+    def _go_to(self, difference: int | None) -> None:
+        """Show a difference, or with None the top."""
+        self._here = difference
+        # Forced, because a scrollbar that is about to be shown does not allow it yet.
+        self.scroll_to(y=max(0, (difference or 0) - self.size.height // 3), animate=False, force=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Who scrolls is not moved again."""
+        super().watch_scroll_y(old_value, new_value)
+        self._moved = self._moved or not self._placing
 
     def action_switch(self) -> None:
         """Show the other text, where there is room for one only."""
