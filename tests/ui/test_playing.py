@@ -184,6 +184,23 @@ async def test_the_engine_of_a_recording_is_not_started_again_but_the_recording_
         assert "another engine" not in screen_text(app)
 
 
+@pytest.mark.parametrize("key", ["D", "c"])
+@pytest.mark.parametrize("size", [(160, 50), (80, 24), (60, 20)])
+async def test_the_bar_is_seen_on_every_screen_that_fills_the_terminal(
+    key: str, size: tuple[int, int]
+) -> None:
+    async with playing(Clock(), size=size) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: len(app.session.runs) == 5 and app.up_to_date)
+        main = app.screen
+        await pilot.press("j", key)
+        await until(pilot, lambda: app.screen is not main and "■ " in screen_text(app))
+        await pilot.press("left")
+        await until(pilot, lambda: "0:01" in screen_text(app))
+        line = next(line for line in screen_text(app).splitlines() if "space pause" in line)
+        assert "▶ playing" in line or "▶ 0:01" in line
+
+
 async def test_the_player_s_keys_work_over_the_screen_too() -> None:
     clock = Clock()
     async with playing(clock) as (app, pilot):

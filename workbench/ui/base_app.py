@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from rich.console import RenderableType
 from textual import events
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.driver import Driver
 from textual.message_pump import MessagePump
 from textual.notifications import SeverityLevel
@@ -82,6 +82,10 @@ class BaseApp(App[None]):
     def can_run(self) -> bool:
         """Whether anything can run here, were there an engine."""
         return True
+
+    def bars(self) -> ComposeResult:
+        """What stands over the keys on every screen that fills the terminal."""
+        yield from ()
 
     def open_instead(self, task: Path) -> None:
         """Leave for another task."""

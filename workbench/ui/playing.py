@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -91,12 +92,9 @@ class PlayApp(WorkbenchApp):
         super().__init__(player, task, settings=settings.load(), clock=player.clock)
         self.player = player
 
-    def _open(self) -> None:
-        super()._open()
-        self.call_after_refresh(self._show_bar)
-
-    async def _show_bar(self) -> None:
-        await self.screen_stack[-1].mount(PlayBar(self.player))
+    def bars(self) -> ComposeResult:
+        """The player's bar."""
+        yield PlayBar(self.player)
 
     def on_ended(self, message: Ended) -> None:
         """Begin anew where the player went back."""

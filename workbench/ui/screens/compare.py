@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -12,6 +13,7 @@ from textual.widgets import Static, TabbedContent, TabPane, Tabs
 from workbench.session import Run
 from workbench.trials.outcome import Test
 from workbench.ui import words
+from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import COMPARE
 from workbench.ui.compare.align import Row, align
 from workbench.ui.compare.aligned_view import AlignedView
@@ -69,6 +71,7 @@ class CompareScreen(FullLayout[None]):
             for matter in _ALIGNED[3:]:
                 with TabPane(matter, id=f"compare-{matter}"):
                     yield AlignedView()
+        yield from cast(BaseApp, self.app).bars()
         yield KeyBar()
 
     def on_mount(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,6 +14,7 @@ from textual.widgets import Static
 from workbench import wishes
 from workbench.session import Run, Session, TaskView
 from workbench.ui import words
+from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import GRID, is_offered, key_shown
 from workbench.ui.drawing import put
 from workbench.ui.figures import count, memory
@@ -71,6 +73,7 @@ class GridScreen(LiveScreen[None]):
         yield Static(id="grid-totals")
         with VerticalScroll(id="board-scroll", can_focus=False):
             yield TrialBoard()
+        yield from cast(BaseApp, self.app).bars()
         yield KeyBar()
 
     def on_mount(self) -> None:

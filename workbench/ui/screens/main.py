@@ -99,6 +99,7 @@ class MainScreen(TaskScreen):
                 yield ProblemList()
             yield RunPane(self._before.tab)
         yield TaskShells(self._path, first=self._shell)
+        yield from cast(BaseApp, self.app).bars()
         yield KeyBar()
 
     def on_mount(self) -> None:
