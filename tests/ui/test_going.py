@@ -21,6 +21,7 @@ from tests.ui.streams import RecordedSource, Stream, broken, busy, failed, holdi
 from workbench import events as ev
 from workbench.proof.verdict import Verdict
 from workbench.settings import Loaded, Settings
+from workbench.trials.outcome import Outcome, Test
 from workbench.ui import opening, remembered, tasks
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.widgets.test_list import TestList
@@ -208,6 +209,28 @@ def task_files(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_outputs.py").write_text("x\n" * 50)
     return tmp_path
+
+
+async def test_the_place_that_a_test_s_message_names_is_opened_else_the_cases_script(
+    lent: list[list[str]], task_files: Path
+) -> None:
+    tests = (
+        Test("test_long", "failed", "it was cut\n/tests/test_outputs.py:31: AssertionError"),
+        Test("test_words", "failed", "it was cut"),
+    )
+    outcome = Outcome(kind="failed", reason="graded 0.0", reward=0.0, met=False, tests=tests)
+    stream = Stream().engine().task().whole("oracle", outcome)
+    stream.events = [_moved(event, str(task_files)) for event in stream.events]
+    source = RecordedSource(stream.events)
+    app = WorkbenchApp(source, task_files, clock=lambda: stream.now)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await until(pilot, lambda: source.all_taken and app.up_to_date)
+        await pilot.press("right_square_bracket", "right_square_bracket", "3")
+        await until(pilot, lambda: isinstance(app.focused, TestList))
+        await pilot.press("e")
+        await until(pilot, lambda: lent == [["vim", "+31", str(task_files / "tests" / "test_outputs.py")]])
+        await pilot.press("j", "e")
+        await until(pilot, lambda: lent[1:] == [["vim", str(task_files / "solution" / "solve.sh")]])
 
 
 async def test_a_place_in_the_output_is_opened_by_key_and_by_click(

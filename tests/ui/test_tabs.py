@@ -13,6 +13,8 @@ from workbench import wishes
 from workbench.cases.case import Case
 from workbench.settings import Loaded, Settings
 from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
+from workbench.ui.widgets.case_list import Cases
+from workbench.ui.widgets.test_list import TestList
 
 TABS = ("verifier", "agent", "tests", "trajectory", "timing", "files", "log")
 
@@ -87,8 +89,9 @@ async def test_tests_are_listed_failures_first_with_messages() -> None:
         assert "! 1 error   ✗ 1 failed   - 1 skipped   ✓ 1 passed   0.75 s" in text
         names = ["test_setup", "test_long", "test_slow", "test_words"]
         assert sorted(names, key=text.index) == names
-        assert "AssertionError: it was cut" in text
-        assert "at line 3" in text
+        assert "fixture 'x' not found" in text
+        await driven.press("3", "j")
+        await until(driven.pilot, lambda: "at line 3" in driven.text)
 
 
 async def test_steps_have_a_tab_only_where_there_are_steps() -> None:
@@ -173,6 +176,14 @@ async def test_a_trajectory_is_read_step_by_step(tmp_path: Path) -> None:
         assert "bash ls -la" in driven.text
 
 
+async def test_the_log_has_all_of_a_reason_that_is_too_long_for_the_headline() -> None:
+    reason = "graded 0.0; these must fail: " + ", ".join(f"test_number_{number}" for number in range(40))
+    outcome = Outcome(kind="failed", reason=reason, reward=0.0, met=False)
+    async with opened(Stream().engine().task().whole("oracle", outcome)) as driven:
+        assert "test_number_39" not in driven.text
+        assert "test_number_39" in await show(driven, "log")
+
+
 async def test_what_a_trajectory_says_of_itself_stands_at_its_first_step(tmp_path: Path) -> None:
     whole = trajectory(agent_step(1, "ls", ""), agent_step(2, "cat", ""), notes="not told apart: set -v")
     async with opened(at(holding(), "oracle-1", trial(tmp_path, agent__trajectory_json=whole))) as driven:
@@ -189,6 +200,34 @@ async def test_a_test_that_was_tried_again_says_how_often() -> None:
         text = await show(driven, "tests")
         assert "tried 3 times" in next(line for line in text.splitlines() if "test_waits" in line)
         assert "tried" not in next(line for line in text.splitlines() if "test_adds" in line)
+
+
+async def test_all_of_a_test_s_message_is_read_and_searched() -> None:
+    message = "\n".join(f"line {number} of what it says" for number in range(3000))
+    tests = (Test("test_long", "failed", message), Test("test_quiet", "passed"))
+    outcome = Outcome(kind="failed", reason="graded 0.0", reward=0.0, met=False, tests=tests)
+    async with opened(Stream().engine().task().whole("oracle", outcome)) as driven:
+        await show(driven, "tests")
+        await driven.press("3", "enter")
+        await driven.press("G")
+        await until(driven.pilot, lambda: "line 2999 of what it says" in driven.text)
+        await driven.press("slash", *"line 1234", "enter")
+        await until(driven.pilot, lambda: "line 1234 of what it says" in driven.text)
+        await driven.press("escape")
+        assert isinstance(driven.app.focused, TestList)
+        await driven.press("j")
+        await until(driven.pilot, lambda: "It passed and said nothing." in driven.text)
+        await driven.press("escape")
+        assert isinstance(driven.app.focused, Cases)
+
+
+async def test_every_one_of_many_tests_can_be_gone_to() -> None:
+    tests = tuple(Test(f"test_{number}", "passed") for number in range(20_000))
+    outcome = Outcome(kind="passed", reason="graded 1.0", reward=1.0, met=True, tests=tests)
+    async with opened(Stream().engine().task().whole("oracle", outcome)) as driven:
+        await show(driven, "tests")
+        await driven.press("3", "G")
+        assert "✓ passed  test_19999" in driven.text
 
 
 async def test_a_trajectory_shows_as_it_grows(tmp_path: Path) -> None:

@@ -292,6 +292,33 @@ CASES = Offer(
     ),
 )
 
+TESTS = Offer(
+    "Tests",
+    (
+        Command(
+            "tests.edit",
+            "e",
+            "edit",
+            "Open place",
+            "Open the file that the test's message names in the editor.",
+        ),
+    ),
+)
+
+READING = Offer(
+    "Text beside a list",
+    (
+        Command(
+            "reading.leave",
+            "escape",
+            "leave",
+            "To the list",
+            "Go back from the text of a test, a step or a file to the list.",
+            True,
+        ),
+    ),
+)
+
 TRAJECTORY = Offer(
     "Trajectory",
     (

@@ -18,6 +18,8 @@ OK, BAD, WARN, BUSY, MUTED, PLAIN = "$ok", "$bad", "$warn", "$busy", "$muted", "
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINS_PER_SECOND = 4
 _LONGEST = 99.5 * 3600
+LONGEST_SENTENCE = 220
+"""Characters of a sentence in a headline; the tests tab has all of a test's message, the log of a reason."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ from workbench.ui.tabs.tab import Shown
 from workbench.ui.visible import one_line, visible
 
 _DETAIL_LINES = 6
-_LONGEST = 220
-"""Characters of a sentence; the tests and the log have all of it."""
 _LEAST_PHASE = 0.05
 """Seconds; a shorter phase that ended is left to the timing tab."""
 
@@ -64,7 +62,7 @@ def _standing(case: CaseView, run: Run | None, now: float) -> Content:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= words.LONGEST_SENTENCE else f"{text[: words.LONGEST_SENTENCE]}…"
 
 
 def _phases(run: Run, now: float) -> Content:

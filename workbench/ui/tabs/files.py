@@ -18,11 +18,11 @@ from workbench.ui.figures import memory
 from workbench.ui.highlighting import LARGEST, highlighted
 from workbench.ui.lines import FileLines, Lines, LiveLines
 from workbench.ui.slices import in_slices
-from workbench.ui.tabs.tab import RunTab, Shown
+from workbench.ui.tabs.reading import ReadingTab, TextPane
+from workbench.ui.tabs.tab import Shown
 from workbench.ui.trial_files import Artifact, TrialFile
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.line_list import LineList
-from workbench.ui.widgets.log_pane import LogPane
 
 _STATUS = {
     "ok": words.Mark("✓", "collected", words.OK),
@@ -43,7 +43,7 @@ class _Found:
         return (*self.changed.rows, *self.artifacts, *self.files)
 
 
-class FilesTab(RunTab):
+class FilesTab(ReadingTab):
     """A list over the selected file."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class FilesTab(RunTab):
         """Where they are, the list, and the selected file."""
         yield Static(classes="summary")
         yield LineList("trial-files")
-        yield LogPane("trial-file")
+        yield TextPane("trial-file")
 
     def show(self, shown: Shown) -> None:
         """Show the files of the run's trial directory, looked for anew when the run has moved on."""
@@ -87,7 +87,7 @@ class FilesTab(RunTab):
         self._summarise()
         self.query_one(LineList).show(len(found.rows), self._line)
         if not found.rows:
-            self.query_one(LogPane).show(None, silence=Content("The run has left no files so far."))
+            self.query_one(TextPane).show(None, silence=Content("The run has left no files so far."))
 
     def on_resize(self) -> None:
         """Fit the path again."""
@@ -126,14 +126,9 @@ class FilesTab(RunTab):
         if event.index < len(self._found.rows):
             self._preview(self._found.rows[event.index])
 
-    @on(LineList.Chosen)
-    def _chosen(self, event: LineList.Chosen) -> None:
-        event.stop()
-        self.screen.set_focus(self.query_one(LogPane).log_view)
-
     @work(exclusive=True, group="preview")
     async def _preview(self, row: ChangeRow | Artifact | TrialFile) -> None:
-        pane = self.query_one(LogPane)
+        pane = self.query_one(TextPane)
         self._close()
         if isinstance(row, ChangeRow):
             difference = LiveLines()

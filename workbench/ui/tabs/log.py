@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from workbench.session import Run
-from workbench.ui import trial_files
+from workbench.ui import trial_files, words
 from workbench.ui.lines import LiveLines
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.widgets.log_pane import LogPane
@@ -63,6 +63,8 @@ def _text(run: Run) -> str:
         parts.append(
             f"{_RED}{run.outcome.exception}{_PLAIN}: {run.outcome.reason}\n{detail}".rstrip() + "\n\n"
         )
+    elif run.outcome and len(run.outcome.reason) > words.LONGEST_SENTENCE:
+        parts.append(f"{_BOLD}what it came to{_PLAIN}\n{run.outcome.reason}\n\n")
     if environment := run.text("environment"):
         parts.append(f"{_BOLD}the environment printed{_PLAIN}\n{environment}\n")
     for name in ("exception.txt", "trial.log") if run.trial_dir else ():

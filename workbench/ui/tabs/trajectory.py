@@ -17,10 +17,11 @@ from workbench.ui.commands import MAIN, TRAJECTORY, key_shown
 from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
-from workbench.ui.tabs.tab import RunTab, Shown
+from workbench.ui.tabs.reading import ReadingTab, TextPane
+from workbench.ui.tabs.tab import Shown
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.line_list import LineList
-from workbench.ui.widgets.log_pane import LogPane, SearchLine
+from workbench.ui.widgets.log_pane import SearchLine
 
 _BOLD, _CYAN, _YELLOW, _DIM, _PLAIN = "\x1b[1m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 _SIGNS = {"system": "·", "user": "▸", "agent": "●"}
@@ -50,7 +51,7 @@ class Steps(LineList):
         self._ask()
 
 
-class TrajectoryTab(RunTab):
+class TrajectoryTab(ReadingTab):
     """Steps over the selected step."""
 
     def __init__(self) -> None:
@@ -73,7 +74,7 @@ class TrajectoryTab(RunTab):
             yield Steps(self._ask_filter)
             leave = key_shown(self.app, SEARCH_LINE["search.leave"])
             yield SearchLine(placeholder=f"only steps that say this; {leave} shows all")
-        yield LogPane("trajectory-step")
+        yield TextPane("trajectory-step")
 
     def show(self, shown: Shown) -> None:
         """Show the run's trajectory, read anew as it grows."""
@@ -131,7 +132,7 @@ class TrajectoryTab(RunTab):
         self.query_one(Steps).show(len(self._found), self._line, cursor)
         if not self._found:
             self._full = ""
-            self.query_one(LogPane).show(None, silence=Content("No step says this." if wanted else ""))
+            self.query_one(TextPane).show(None, silence=Content("No step says this." if wanted else ""))
 
     def _line(self, index: int) -> Content:
         told = self._told.steps[self._found[index]]
@@ -157,12 +158,7 @@ class TrajectoryTab(RunTab):
                 self._full = full
                 lines = LiveLines()
                 lines.append(full)
-                self.query_one(LogPane).show(lines, silence=Content(), follow=False)
-
-    @on(LineList.Chosen)
-    def _chosen(self, event: LineList.Chosen) -> None:
-        event.stop()
-        self.screen.set_focus(self.query_one(LogPane).log_view)
+                self.query_one(TextPane).show(lines, silence=Content(), follow=False)
 
     def _ask_filter(self) -> None:
         self.add_class("-filtering")
