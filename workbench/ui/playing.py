@@ -40,6 +40,10 @@ class PlayBar(Static):
         self.set_interval(_REFRESH, self.show)
         self.show()
 
+    def on_resize(self) -> None:
+        """Fit it to the room that there is now."""
+        self.show()
+
     def show(self) -> None:
         """Show where the recording stands now."""
         player = self._player
