@@ -14,6 +14,8 @@ from workbench.cases.case import Case
 from workbench.settings import Loaded, Settings
 from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
 from workbench.ui.widgets.case_list import Cases
+from workbench.ui.widgets.line_list import LineList
+from workbench.ui.widgets.log_view import LogView
 from workbench.ui.widgets.test_list import TestList
 
 TABS = ("verifier", "agent", "tests", "trajectory", "timing", "files", "log")
@@ -174,6 +176,50 @@ async def test_a_trajectory_is_read_step_by_step(tmp_path: Path) -> None:
         await driven.press("slash", "escape")
         await idle(driven)
         assert "bash ls -la" in driven.text
+
+
+def three_steps(root: Path) -> Stream:
+    """A run whose agent took three steps, the second with a long result."""
+    results = ("one", "\n".join(f"line {number}" for number in range(100)), "three")
+    steps = [agent_step(number, f"cat {number}", result) for number, result in enumerate(results, 1)]
+    return at(holding(), "oracle-1", trial(root, agent__trajectory_json=trajectory(*steps)))
+
+
+async def test_from_the_text_of_a_step_one_goes_on_to_others_and_back_to_the_steps(tmp_path: Path) -> None:
+    async with opened(three_steps(tmp_path)) as driven:
+        await show(driven, "trajectory", "enter", "j")
+        assert "step 1 · agent" in driven.text
+        await driven.press("l")
+        assert "step 2 · agent" in driven.text
+        await driven.press("G")
+        assert "line 99" in driven.text
+        await driven.press("l")
+        assert "step 3 · agent" in driven.text
+        await driven.press("h")
+        assert "step 2 · agent" in driven.text
+        assert isinstance(driven.app.focused, LogView)
+        await driven.press("escape")
+        assert isinstance(driven.app.focused, LineList)
+        await driven.press("escape")
+        assert isinstance(driven.app.focused, Cases)
+
+
+async def test_the_keys_that_a_user_gave_to_the_steps_work_in_their_text(tmp_path: Path) -> None:
+    moved = Loaded(Settings(keys={"trajectory.next": "ctrl+n", "reading.leave": "b"}), (), ())
+    async with opened(three_steps(tmp_path), settings=moved) as driven:
+        await show(driven, "trajectory", "enter", "l")
+        assert "step 1 · agent" in driven.text
+        await driven.press("ctrl+n")
+        assert "step 2 · agent" in driven.text
+        await driven.press("b")
+        assert isinstance(driven.app.focused, LineList)
+
+
+async def test_escape_from_a_text_that_fills_the_screen_makes_it_smaller_first(tmp_path: Path) -> None:
+    async with opened(three_steps(tmp_path)) as driven:
+        await show(driven, "trajectory", "enter", "z", "escape")
+        assert driven.app.screen.maximized is None
+        assert isinstance(driven.app.focused, LogView)
 
 
 async def test_the_log_has_all_of_a_reason_that_is_too_long_for_the_headline() -> None:

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from workbench.session import Run
 from workbench.ui import atif, trajectories, words
-from workbench.ui.commands import MAIN, TRAJECTORY, key_shown
+from workbench.ui.commands import MAIN, TRAJECTORY, Offer, key_shown
 from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
@@ -53,6 +53,11 @@ class Steps(LineList):
 
 class TrajectoryTab(ReadingTab):
     """Steps over the selected step."""
+
+    # The keys of the steps that the text has no use for itself go from step to step there, too.
+    BINDINGS = Offer(
+        TRAJECTORY.title, (TRAJECTORY["trajectory.next"], TRAJECTORY["trajectory.previous"])
+    ).bindings()
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,6 +164,20 @@ class TrajectoryTab(ReadingTab):
                 lines = LiveLines()
                 lines.append(full)
                 self.query_one(TextPane).show(lines, silence=Content(), follow=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whoever types what to look for stays at the step."""
+        if action in ("cursor_down", "cursor_up"):
+            return self.is_attached and self.query_one(TextPane).is_read
+        return super().check_action(action, parameters)
+
+    def action_cursor_down(self) -> None:
+        """Show the next step, from the text of one."""
+        self.query_one(Steps).action_cursor_down()
+
+    def action_cursor_up(self) -> None:
+        """Show the step before, from the text of one."""
+        self.query_one(Steps).action_cursor_up()
 
     def _ask_filter(self) -> None:
         self.add_class("-filtering")
