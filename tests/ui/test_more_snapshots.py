@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests.ui import streams
 from tests.ui.driving import screen_text, still, until
-from tests.ui.scenes import noticed
+from tests.ui.scenes import noticed, tested
 from tests.ui.streams import TASK, Stream, failed, holding
 from tests.ui.test_snapshots import Compare, compare, sizes
 from tests.ui.trials import two_trials
@@ -50,6 +50,11 @@ def test_compare_trajectories(snap_compare: Compare, trials: Stream) -> None:
 @sizes
 def test_trajectory(snap_compare: Compare, trials: Stream, size: tuple[int, int]) -> None:
     assert compare(snap_compare, trials, size, NEXT, NEXT, NEXT, "3", "j", "j")
+
+
+@sizes
+def test_tests(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert compare(snap_compare, tested(), size, NEXT, NEXT, "3", "j")
 
 
 @sizes
