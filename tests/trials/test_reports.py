@@ -16,12 +16,21 @@ def test_ctrf_gives_names_statuses_messages_and_seconds(tmp_path: Path) -> None:
     tests = [
         {"name": "adds", "status": "passed", "duration": 12},
         {"name": "divides", "status": "failed", "duration": 3, "message": "ZeroDivisionError"},
+        {
+            "name": "rounds",
+            "status": "failed",
+            "message": "it failed",
+            "trace": "test_a.py:3: AssertionError",
+        },
+        {"name": "sums", "status": "failed", "trace": "test_a.py:5: AssertionError"},
         {"name": "waits", "status": "pending"},
     ]
     (tmp_path / "ctrf.json").write_text(json.dumps({"results": {"tests": tests}}))
     assert read_tests(tmp_path, "") == (
         Test("adds", "passed", "", 0.012),
         Test("divides", "failed", "ZeroDivisionError", 0.003),
+        Test("rounds", "failed", "it failed", None, trace="test_a.py:3: AssertionError"),
+        Test("sums", "failed", "test_a.py:5: AssertionError"),
         Test("waits", "skipped", "", None),
     )
 
@@ -34,7 +43,7 @@ def test_junit_gives_class_and_name_and_the_failure(tmp_path: Path) -> None:
     )
     assert read_tests(tmp_path, "") == (
         Test("t::one", "passed", "", 0.5),
-        Test("t::two", "failed", "no", 0.1),
+        Test("t::two", "failed", "no", 0.1, trace="trace"),
     )
 
 

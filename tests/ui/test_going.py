@@ -217,6 +217,7 @@ async def test_the_place_that_a_test_s_message_names_is_opened_else_the_cases_sc
     tests = (
         Test("test_long", "failed", "it was cut\n/tests/test_outputs.py:31: AssertionError"),
         Test("test_words", "failed", "it was cut"),
+        Test("test_trace", "failed", "it was cut", trace="/tests/test_outputs.py:7: AssertionError"),
     )
     outcome = Outcome(kind="failed", reason="graded 0.0", reward=0.0, met=False, tests=tests)
     stream = Stream().engine().task().whole("oracle", outcome)
@@ -231,6 +232,8 @@ async def test_the_place_that_a_test_s_message_names_is_opened_else_the_cases_sc
         await until(pilot, lambda: lent == [["vim", "+31", str(task_files / "tests" / "test_outputs.py")]])
         await pilot.press("j", "e")
         await until(pilot, lambda: lent[1:] == [["vim", str(task_files / "solution" / "solve.sh")]])
+        await pilot.press("j", "e")
+        await until(pilot, lambda: lent[2:] == [["vim", "+7", str(task_files / "tests" / "test_outputs.py")]])
 
 
 async def test_a_place_in_the_output_is_opened_by_key_and_by_click(

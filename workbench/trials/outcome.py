@@ -40,6 +40,13 @@ class Test(msgspec.Struct, frozen=True):
     seconds: float | None = None
     reruns: int = 0
     """How often its runner tried it again, as runners do with flaky ones; `status` is the last try's."""
+    trace: str = ""
+    """What its runner tells besides the message: often where it failed, which the message does not say."""
+
+    @property
+    def said(self) -> str:
+        """Message and trace, as one text."""
+        return "\n\n".join(part for part in (self.message.strip("\n"), self.trace.strip("\n")) if part)
 
 
 class StepOutcome(msgspec.Struct, frozen=True):

@@ -90,13 +90,20 @@ def _ctrf(path: Path) -> list[Test]:
 
 def _ctrf_test(test: dict[str, Any]) -> Test:
     milliseconds = _number(test.get("duration"))
+    message, trace = _message_and_trace(_text(test.get("message") or ""), _text(test.get("trace") or ""))
     return Test(
         name=_text(test.get("name", "")),
         status=_CTRF_STATUS.get(str(test.get("status")), "error"),
-        message=_text(test.get("message") or test.get("trace") or ""),
+        message=message,
         seconds=None if milliseconds is None else milliseconds / 1000,
         reruns=int(min(max(0, _number(test.get("retries")) or 0), _MOST_RERUNS)),
+        trace=trace,
     )
+
+
+def _message_and_trace(message: str, trace: str) -> tuple[str, str]:
+    """Both, the trace as the message where there is no other, and as nothing where it says no more."""
+    return (message, trace if trace not in message else "") if message else (trace, "")
 
 
 def _text(value: object) -> str:
@@ -127,18 +134,18 @@ def _junit(path: Path) -> list[Test]:
 
 def _junit_test(case: ElementTree.Element) -> Test:
     status: TestStatus = "passed"
-    message = ""
+    message = trace = ""
     reruns = sum(child.tag in _JUNIT_RERUNS for child in case)
     for child in case:
         if child.tag in ("failure", "error", "skipped"):
             status = {"failure": "failed", "error": "error", "skipped": "skipped"}[child.tag]  # type: ignore[assignment]
-            message = child.get("message") or (child.text or "").strip()
+            message, trace = _message_and_trace(child.get("message", ""), (child.text or "").strip())
     name = "::".join(part for part in (case.get("classname"), case.get("name")) if part)
     try:
         seconds = _number(float(case.get("time", "")))
     except ValueError:
         seconds = None
-    return Test(name, status, message, seconds, reruns)
+    return Test(name, status, message, seconds, reruns, trace)
 
 
 def _pytest(printed: str) -> list[Test]:

@@ -62,9 +62,9 @@ class TestsTab(ReadingTab):
             listed.put(tests)
 
     def action_edit(self) -> None:
-        """Open the first place that the selected check's message names; with none, the key is another's."""
+        """Open the first place that the selected check names; with none, the key is another's."""
         test, home = self.query_one(TestList).selected, self.query_one(TextPane).log_view.home
-        text = uncolored(test.message) if test else ""
+        text = uncolored(test.said) if test else ""
         place = next(places(text, home), None) if home else None
         if place is None:
             raise SkipAction
@@ -84,7 +84,7 @@ class TestsTab(ReadingTab):
 
 def _in_full(test: Test) -> str:
     took = f"  {_DIM}{words.seconds(test.seconds)}{_PLAIN}" if test.seconds is not None else ""
-    message = test.message.strip("\n") or f"{_DIM}It {test.status} and said nothing.{_PLAIN}"
+    message = test.said or f"{_DIM}It {test.status} and said nothing.{_PLAIN}"
     return f"{_BOLD}{test.name}{_PLAIN}{took}\n\n{message}\n"
 
 
