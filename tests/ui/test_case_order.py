@@ -61,10 +61,16 @@ async def test_order_and_filter_come_back_next_time() -> None:
         assert rows(driven) == before
 
 
-async def test_where_no_case_is_such_that_is_said() -> None:
+async def test_where_no_case_is_such_that_is_said_and_the_key_goes_on_to_others() -> None:
     async with opened(holding()) as driven:
+        every = rows(driven)
         await driven.press("i")
-        assert "No case is such: i lists others." in driven.text
+        assert "Every case is as it must be: i lists others." in driven.text
+        await driven.press("3", "escape", "i")
+        assert "No case runs: i lists others." in driven.text
+        await driven.press("i", "j")
+        assert rows(driven) == every
+        assert f"3 Run · {every[1]}" in driven.text
 
 
 async def test_a_row_of_an_agent_speaks_of_all_its_runs() -> None:

@@ -105,7 +105,7 @@ class MainScreen(TaskScreen):
     def on_mount(self) -> None:
         """Begin with what is known, at the cases."""
         self.refresh_views()
-        self.set_focus(self.query_one(Cases))
+        self.query_one(CaseList).enter()
 
     @property
     def selected(self) -> str:
@@ -213,7 +213,7 @@ class MainScreen(TaskScreen):
         if action in ("run_case", "deciding", "older", "newer", "trials"):
             return bool(self.is_mounted and self.case) or None
         if action == "back":
-            return bool(self.maximized) or not isinstance(self.focused, Cases)
+            return bool(self.maximized) or not isinstance(self.focused, (Cases, CaseList))
         return True
 
     def action_run_case(self) -> None:
@@ -405,7 +405,7 @@ class MainScreen(TaskScreen):
             return
         if name == "cases":
             self.remove_class("-reading")
-            self.set_focus(self.query_one(Cases))
+            self.query_one(CaseList).enter()
             return
         self.add_class("-reading")
         problems = self.query_one("#left ProblemList")

@@ -31,6 +31,12 @@ _LEAST_WHY = 12
 """Cells below which a reason is left out rather than cut to nothing."""
 _MORE_TELLING = 6
 """Cells that make a word of the character which tells a name from others."""
+_NONE: dict[Only, str] = {
+    "all": "There is no case",
+    "not as they must": "Every case is as it must be",
+    "running": "No case runs",
+}
+"""What stands where no case is to be listed."""
 _LEAST_OUTCOME = 10
 """Cells of a word and a sign or two."""
 _TICKS = 4
@@ -178,8 +184,8 @@ class CaseList(Vertical):
         views = arranged(task.cases.values(), self._order, self._only) if task else []
         self._entitle(len(views))
         if task and task.cases and not views:
-            hint = Content(f"No case is such: {key_shown(self.app, CASES['cases.only'])} lists others.")
-        self.set_class(not views, "-empty")
+            hint = Content(f"{_NONE[self._only]}: {key_shown(self.app, CASES['cases.only'])} lists others.")
+        self._let_focus(bool(views))
         self.set_class(hint.cell_length > 0, "-hinted")
         put(self.query_one("#case-hint", Static), hint)
         rows = self.query_one(Cases)
@@ -200,6 +206,18 @@ class CaseList(Vertical):
             if self._rows[view.case.name] != key:
                 self._rows[view.case.name] = key
                 rows.rewrite(view.case.name, self._row(view, notes, columns, scale))
+
+    def _let_focus(self, listed: bool) -> None:
+        """Let the rows have the focus, or where there are none this, so that its keys still work."""
+        had = self.has_focus_within
+        self.can_focus = not listed
+        self.set_class(not listed, "-empty")
+        if had:
+            self.enter()
+
+    def enter(self) -> None:
+        """Give the focus to what can have it here."""
+        self.screen.set_focus(self if self.can_focus else self.query_one(Cases))
 
     def on_resize(self) -> None:
         """Fit the columns again."""
