@@ -46,4 +46,4 @@ def test_what_names_share_goes_before_what_tells_them_apart() -> None:
 
 def test_names_are_cut_by_what_they_take_on_the_screen() -> None:
     names = frozenset({"漢字漢字漢字漢字漢字-一", "漢字漢字漢字漢字漢字-二"})
-    assert shortened(names, 8) == {name: f"…{name[-1]}" for name in names}
+    assert shortened(names, 8) == {name: f"…漢字-{name[-1]}" for name in names}

@@ -316,12 +316,19 @@ async def test_all_other_runs_of_a_job_are_offered_and_read_differently() -> Non
     for at_, case in enumerate(cases):
         for number in range(4):
             stream.whole(case.name, passed(), run=f"{at_}-{number}")
-    async with opened(stream, (100, 40)) as driven:
+    async with opened(stream, (110, 40)) as driven:
         await driven.press("C")
         rows = [line.partition("│ run ")[2] for line in driven.text.splitlines() if "│ run " in line]
         assert len({row.partition("  passed ")[0] for row in rows}) == 15
-        await compared(driven, *"kernsonnet", "enter")
-        assert "sonnet" in driven.text.splitlines()[0]
+        await driven.press(*"kernsonnet")
+        found = [line for line in driven.text.splitlines() if "│ run " in line]
+        assert ["sonne" in line for line in found] == [True] * 4
+        await compared(driven, "enter")
+        left, right = driven.text.splitlines()[0].split("│")
+        assert "sonne" in left
+        assert "✓ passed" in left
+        assert "opus" in right
+        assert "✓ passed" in right
 
 
 async def test_escape_goes_back_to_the_task() -> None:

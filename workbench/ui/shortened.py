@@ -37,6 +37,8 @@ def shortened(names: frozenset[str], room: int) -> dict[str, str]:
             found[name] = name
         elif cell_len(name[: max(places, default=0) + 1]) < room:
             found[name] = _drawn(name, set(_first(name, room - len(_CUT))))
+        elif cell_len(name[min(places) :]) < room:
+            found[name] = _drawn(name, set(_last(name, room - len(_CUT))))
         else:
             found[name] = _drawn(name, _kept(name, places, room))
     return found
@@ -75,6 +77,14 @@ def _first(name: str, room: int) -> range:
     while cell_len(name[:count]) > room:
         count -= 1
     return range(count)
+
+
+def _last(name: str, room: int) -> range:
+    """The characters at the end that have room."""
+    start = 0
+    while cell_len(name[start:]) > room:
+        start += 1
+    return range(start, len(name))
 
 
 def _kept(name: str, places: list[int], room: int) -> set[int]:

@@ -23,6 +23,7 @@ from workbench.ui.compare.tables import tests_beside, timing_beside
 from workbench.ui.drawing import entitle, put
 from workbench.ui.full_layout import FullLayout
 from workbench.ui.origin import origins
+from workbench.ui.shortened import shortened
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.line_list import LineList
@@ -30,6 +31,10 @@ from workbench.ui.widgets.text_view import TextView
 
 _ALIGNED: tuple[Matter, ...] = ("verifier", "agent", "trajectory", "files")
 _TESTS = "compare-tests"
+_LEAST_WIDTH = 100
+"""Columns without which the two headlines do not stand beside each other."""
+_MARK = len("  ✓ passed") + 1
+"""Columns of what a name is not to push out of sight."""
 _LOOKED_AT = 1.0
 """Seconds between looks at runs that last."""
 
@@ -179,9 +184,11 @@ def _name(side: Seen) -> str:
 
 
 def _headlines(sides: tuple[Seen, Seen], width: int, now: float) -> Content:
-    told = [_headline(name, side, now) for name, side in zip(_names(sides), sides, strict=True)]
     half = (width - 3) // 2
-    if width < 100:
+    room = (width if width < _LEAST_WIDTH else half) - _MARK
+    names = shortened(frozenset(_names(sides)), room)
+    told = [_headline(names[name], side, now) for name, side in zip(_names(sides), sides, strict=True)]
+    if width < _LEAST_WIDTH:
         return Content("\n").join(line.truncate(width, ellipsis=True) for line in told)
     left, right = (line.truncate(half, ellipsis=True) for line in told)
     return Content.assemble(left.pad_right(half - left.cell_length), " ", ("│", words.MUTED), " ", right)

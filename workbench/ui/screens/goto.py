@@ -44,7 +44,7 @@ class GotoScreen(LiveScreen[Target | None]):
         self._find = find
         self._targets = find()
         self._names: frozenset[str] = frozenset()
-        """Of what matches."""
+        """Of everything there is to go to."""
         self._about = 0
         """Cells of the longest word about what matches."""
         self._matcher: Matcher | None = None
@@ -103,7 +103,8 @@ class GotoScreen(LiveScreen[Target | None]):
             self._matching = [target for _, target in best]
         else:
             self._matching = list(self._targets)
-        self._names = frozenset(target.name for target in self._matching)
+        # All names, so that they stay as they are while one types.
+        self._names = frozenset(target.name for target in (*self._targets, *self._matching))
         self._about = max((cell_len(target.about) for target in self._matching), default=0)
         self.query_one(LineList).show(len(self._matching), self._line)
 
