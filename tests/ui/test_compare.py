@@ -238,6 +238,9 @@ async def test_trajectories_stand_at_their_first_difference_and_say_so(tmp_path:
         await compared(driven, "j", "c", *["right_square_bracket"] * 3)
         assert "≠ agent: bash rm -rf /" in driven.text
         assert "difference 1 of 1" in driven.text
+        await driven.pilot.resize_terminal(160, 16)
+        await until(driven.pilot, lambda: driven.app.size.height == 16)
+        await until(driven.pilot, lambda: "≠ agent: bash rm -rf /" in driven.text)
 
 
 async def test_trajectories_that_do_not_differ_stand_at_their_top(tmp_path: Path) -> None:

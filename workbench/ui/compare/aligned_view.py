@@ -70,9 +70,7 @@ class AlignedView(ScrollView, can_focus=True):
         longest = max(map(len, (*left, *right)), default=0)
         self._placing = True
         self.virtual_size = Size(longest if self.beside else longest + 2, len(rows))
-        if not self._moved:
-            self._go_to(self._differences[0] if self._differences else None)
-        self._placing = False
+        self._begin()
         self.refresh()
 
     @property
@@ -107,6 +105,13 @@ class AlignedView(ScrollView, can_focus=True):
         self._go_to((after or self._differences)[0 if by > 0 else -1])
         self._changed()
 
+    def _begin(self) -> None:
+        """Go to the first difference, as long as the user has not gone elsewhere."""
+        self._placing = True
+        if not self._moved:
+            self._go_to(self._differences[0] if self._differences else None)
+        self._placing = False
+
     def _go_to(self, difference: int | None) -> None:
         """Show a difference, or with None the top."""
         self._here = difference
@@ -131,7 +136,8 @@ class AlignedView(ScrollView, can_focus=True):
         self.post_message(self.StateChanged())
 
     def on_resize(self) -> None:
-        """Draw for another width."""
+        """Draw for another width, and keep the first difference in sight."""
+        self._begin()
         self.refresh()
 
     def notify_style_update(self) -> None:
