@@ -21,8 +21,9 @@ from tests.ui.streams import TASK, holding
 from workbench import events as ev
 from workbench import ui, wishes
 from workbench.ui import commands, keymap
-from workbench.ui.commands import APP, COMPARE, MAIN, PLAYER, Command, Offer, offered
+from workbench.ui.commands import Command, Offer, offered
 from workbench.ui.overlay import Overlay
+from workbench.ui.screen_commands import APP, COMPARE, MAIN, PLAYER
 from workbench.ui.screens.help import HelpScreen
 
 OFFERS = [offer for offer in vars(commands).values() if isinstance(offer, Offer)]

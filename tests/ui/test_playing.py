@@ -15,8 +15,8 @@ from tests.ui.streams import TASK, holding
 from workbench import events as ev
 from workbench.recording.player import Player
 from workbench.recording.recording import Recording
-from workbench.ui.commands import PLAYER_STEP
 from workbench.ui.playing import PlayApp, PlayBar
+from workbench.ui.screen_commands import PLAYER_STEP
 
 
 class Clock:

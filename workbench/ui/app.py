@@ -26,11 +26,12 @@ from workbench.session import Session
 from workbench.settings import Loaded, Settings
 from workbench.ui import crash, own_process, remembered, words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import APP, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.drawing import draw_now
 from workbench.ui.feed import batches
 from workbench.ui.messages import Came, Ended, Wished
 from workbench.ui.once import once
+from workbench.ui.screen_commands import APP
 from workbench.ui.slices import after_keys, key_pressed, since_key
 from workbench.ui.source import EventSource
 from workbench.ui.visible import visible

@@ -7,7 +7,7 @@ from itertools import chain
 
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
 
-from workbench.ui import commands, overlay_commands
+from workbench.ui import overlay_commands, screen_commands
 from workbench.ui.commands import Command, Offer
 from workbench.ui.shells.keys import TASK_SHELLS
 from workbench.ui.terminal.keys import SHELLS, TERMINAL
@@ -16,9 +16,9 @@ _NAMED = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 
 _PLACES = (
-    (commands.APP, commands.MAIN, commands.LIST),
-    (commands.APP, commands.COMPARE, commands.ALIGNED),
-    (overlay_commands.EVERYWHERE, commands.GRID, commands.BOARD),
+    (screen_commands.APP, screen_commands.MAIN, screen_commands.LIST),
+    (screen_commands.APP, screen_commands.COMPARE, screen_commands.ALIGNED),
+    (overlay_commands.EVERYWHERE, overlay_commands.GRID, overlay_commands.BOARD),
     (overlay_commands.EVERYWHERE, overlay_commands.IMAGES),
     (overlay_commands.EVERYWHERE, overlay_commands.NOTICES),
     (overlay_commands.EVERYWHERE, overlay_commands.COSTS),
@@ -43,7 +43,7 @@ def faults(keys: Mapping[str, str]) -> Iterator[str]:
 
 
 def _offers() -> list[Offer]:
-    said = (*vars(commands).values(), *vars(overlay_commands).values())
+    said = (*vars(screen_commands).values(), *vars(overlay_commands).values())
     return [*(value for value in said if isinstance(value, Offer)), TERMINAL, SHELLS, TASK_SHELLS]
 
 

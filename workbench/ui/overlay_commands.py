@@ -81,3 +81,31 @@ OWN_TERMINAL = Offer(
         Command("shell.copy-command", "c", "copy", "Copy command", "Copy it, for another terminal.", True),
     ),
 )
+
+BOARD = Offer(
+    "Trials",
+    (
+        Command("board.left", "left,h", "move(-1, 0)", "Left", "Select the trial to the left."),
+        Command("board.right", "right,l", "move(1, 0)", "Right", "Select the trial to the right."),
+        Command("board.up", "up,k", "move(0, -1)", "Up", "Select the trial above."),
+        Command("board.down", "down,j", "move(0, 1)", "Down", "Select the trial below."),
+        Command("board.choose", "enter", "choose", "Look", "Look at the selected trial.", True),
+    ),
+)
+
+GRID = Offer(
+    "Live trials",
+    (
+        Command("grid.repeat", "r", "repeat", "Repeat", "Run the case so many times more.", True),
+        Command("grid.cancel", "x,X", "cancel", "Cancel", "Cancel every trial that runs or waits.", True),
+        Command(
+            "grid.present",
+            "P",
+            "present",
+            "Present",
+            "Show fewer words in larger letters, to be read from afar, or all.",
+            True,
+        ),
+        Command("grid.close", "escape,D", "dismiss", "Back", "Go back to the task.", True),
+    ),
+)

@@ -14,8 +14,9 @@ from workbench.recording.player import Player
 from workbench.ui import crash
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.clicks import clickable
-from workbench.ui.commands import APP, PLAYER, PLAYER_STEP, Offer, key_shown
+from workbench.ui.commands import Offer, key_shown
 from workbench.ui.messages import Ended
+from workbench.ui.screen_commands import APP, PLAYER, PLAYER_STEP
 from workbench.ui.visible import visible
 
 _REFRESH = 0.1

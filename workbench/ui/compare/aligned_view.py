@@ -15,8 +15,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from workbench.ui.ansi import PLAIN, Palette, pieces
-from workbench.ui.commands import ALIGNED
 from workbench.ui.compare.align import Row, differences, differing
+from workbench.ui.screen_commands import ALIGNED
 from workbench.ui.strips import restyle
 from workbench.ui.theme_files import palette
 

@@ -15,10 +15,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, Tab, TabbedContent, TabPane, Tabs
 
-from workbench.ui.commands import MAIN, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.drawing import entitle, put
 from workbench.ui.once import once
 from workbench.ui.panes.headline import headline
+from workbench.ui.screen_commands import MAIN
 from workbench.ui.tabs import labels
 from workbench.ui.tabs.load import load
 from workbench.ui.tabs.tab import RunTab, Shown

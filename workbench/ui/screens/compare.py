@@ -14,7 +14,6 @@ from workbench.session import Run
 from workbench.trials.outcome import Test
 from workbench.ui import words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import COMPARE
 from workbench.ui.compare.align import Row, align
 from workbench.ui.compare.aligned_view import AlignedView
 from workbench.ui.compare.material import Matter, lines, stamp
@@ -23,6 +22,7 @@ from workbench.ui.compare.tables import tests_beside, timing_beside
 from workbench.ui.drawing import entitle, put
 from workbench.ui.full_layout import FullLayout
 from workbench.ui.origin import origins
+from workbench.ui.screen_commands import COMPARE
 from workbench.ui.shortened import shortened
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.key_bar import KeyBar

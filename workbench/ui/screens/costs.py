@@ -11,9 +11,10 @@ from workbench.events import MachineCost
 from workbench.machines.machine import GuestUsage
 from workbench.session import Session
 from workbench.ui import words
-from workbench.ui.commands import MAIN, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.figures import count, memory
 from workbench.ui.overlay_commands import COSTS
+from workbench.ui.screen_commands import MAIN
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 

@@ -15,10 +15,11 @@ from workbench import wishes
 from workbench.session import Run, Session, TaskView
 from workbench.ui import words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import GRID, is_offered, key_shown
+from workbench.ui.commands import is_offered, key_shown
 from workbench.ui.drawing import put
 from workbench.ui.figures import count, memory
 from workbench.ui.messages import Wished
+from workbench.ui.overlay_commands import GRID
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.trials import Tally, tally, trials
 from workbench.ui.visible import one_line

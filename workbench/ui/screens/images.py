@@ -20,7 +20,7 @@ from workbench.images.dockerfile import is_pinned
 from workbench.images.image_view import ImageStep, ImageView
 from workbench.session import Session, TaskView
 from workbench.ui import words
-from workbench.ui.commands import MAIN, is_offered, key_shown
+from workbench.ui.commands import is_offered, key_shown
 from workbench.ui.figures import ago
 from workbench.ui.image_facts import base_words, facts, steps_words
 from workbench.ui.images import (
@@ -35,6 +35,7 @@ from workbench.ui.images import (
 from workbench.ui.lines import LiveLines
 from workbench.ui.messages import Wished
 from workbench.ui.overlay_commands import IMAGES
+from workbench.ui.screen_commands import MAIN
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.choice_list import ChoiceList

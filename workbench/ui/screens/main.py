@@ -18,11 +18,12 @@ from workbench.session import Session
 from workbench.task.marked import CONFIG
 from workbench.ui import opening, tasks, words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import MAIN, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.once import once
 from workbench.ui.panes.run_pane import RunPane
 from workbench.ui.remembered import TaskLook
 from workbench.ui.resizing import COLUMN_STEP, SHELLS_STEP, Borders
+from workbench.ui.screen_commands import MAIN
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.shells.task_shells import TaskShells

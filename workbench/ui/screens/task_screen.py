@@ -13,9 +13,10 @@ from workbench.cases.case import Trace
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui import opening
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import COMPARE_WITH, MAIN, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.full_layout import FullLayout
 from workbench.ui.messages import Wished
+from workbench.ui.screen_commands import COMPARE_WITH, MAIN
 from workbench.ui.targets import Target
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from workbench import wishes
 from workbench.session import Session, TaskView
 from workbench.ui import words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.commands import APP, MAIN, Offer, key_shown
+from workbench.ui.commands import Offer, key_shown
 from workbench.ui.images import most_urgent, place
 from workbench.ui.messages import Wished
+from workbench.ui.screen_commands import APP, MAIN
 from workbench.ui.shells.draft import DraftScreen
 from workbench.ui.shells.keys import DRAFT, EDIT_DRAFT, OWN, TASK_SHELLS
 from workbench.ui.terminal.pane import ShellPane

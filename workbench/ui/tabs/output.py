@@ -11,9 +11,10 @@ from textual.content import Content
 
 from workbench.events import OutputSource
 from workbench.session import Run
-from workbench.ui.commands import MAIN, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.lines import FileLines, Lines
 from workbench.ui.run_output import RunOutput
+from workbench.ui.screen_commands import MAIN
 from workbench.ui.slices import in_slices
 from workbench.ui.tabs.tab import RunTab, Shown
 from workbench.ui.trial_files import output_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual import on
 
-from workbench.ui.commands import READING
+from workbench.ui.screen_commands import READING
 from workbench.ui.tabs.tab import RunTab
 from workbench.ui.widgets.line_list import LineList
 from workbench.ui.widgets.log_pane import LogPane

@@ -15,9 +15,9 @@ from workbench.session import Run
 from workbench.trials.outcome import Test
 from workbench.ui import words
 from workbench.ui.ansi import uncolored
-from workbench.ui.commands import TESTS
 from workbench.ui.lines import LiveLines
 from workbench.ui.opening import places
+from workbench.ui.screen_commands import TESTS
 from workbench.ui.tabs.reading import ReadingTab, TextPane
 from workbench.ui.tabs.tab import Shown
 from workbench.ui.widgets.line_list import LineList

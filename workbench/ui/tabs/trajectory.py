@@ -13,10 +13,11 @@ from textual.widgets import Input, Static
 
 from workbench.session import Run
 from workbench.ui import atif, trajectories, words
-from workbench.ui.commands import MAIN, TRAJECTORY, Offer, key_shown
+from workbench.ui.commands import Offer, key_shown
 from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
+from workbench.ui.screen_commands import MAIN, TRAJECTORY
 from workbench.ui.tabs.reading import ReadingTab, TextPane
 from workbench.ui.tabs.tab import Shown
 from workbench.ui.visible import one_line

@@ -12,10 +12,11 @@ from workbench.session import Session, TaskView
 from workbench.ui import words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.clicks import clickable
-from workbench.ui.commands import APP, MAIN, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.drawing import put
 from workbench.ui.images import failure_words
 from workbench.ui.origin import DIFFERED, differed_words
+from workbench.ui.screen_commands import APP, MAIN
 from workbench.ui.visible import visible
 
 

@@ -18,10 +18,11 @@ from workbench.session import CaseView, Run, TaskView
 from workbench.trials.outcome import PhaseName
 from workbench.ui import words
 from workbench.ui.case_order import ONLY, ORDERS, Only, Order, arranged
-from workbench.ui.commands import CASES, MAIN, key_shown
+from workbench.ui.commands import key_shown
 from workbench.ui.drawing import entitle, put
 from workbench.ui.origin import DIFFERED, SLOWER, origins, slower_words
 from workbench.ui.progress import expected_seconds, seconds_left
+from workbench.ui.screen_commands import CASES, MAIN
 from workbench.ui.shortened import room_needed, shortened
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.choice_list import ChoiceList

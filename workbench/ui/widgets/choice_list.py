@@ -9,7 +9,7 @@ from textual.css.styles import RulesMap
 from textual.reactive import reactive
 from textual.widgets import OptionList
 
-from workbench.ui.commands import LIST
+from workbench.ui.screen_commands import LIST
 
 
 class ChoiceList(OptionList):

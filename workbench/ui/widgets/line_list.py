@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
-from workbench.ui.commands import LIST
+from workbench.ui.screen_commands import LIST
 
 
 class LineList(ScrollView, can_focus=True):

@@ -13,10 +13,10 @@ from textual.actions import SkipAction
 from textual.message import Message
 from textual.strip import Strip
 
-from workbench.ui.commands import OUTPUT
 from workbench.ui.finding import FAILURE, Search, Words
 from workbench.ui.lines import Lines
 from workbench.ui.opening import places
+from workbench.ui.screen_commands import OUTPUT
 from workbench.ui.slices import in_slices
 from workbench.ui.strips import restyle
 from workbench.ui.widgets.lines_view import LinesView

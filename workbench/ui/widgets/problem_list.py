@@ -8,7 +8,8 @@ from textual.widgets.option_list import Option
 from workbench.session import TaskView
 from workbench.task.problem import Problem, Severity
 from workbench.ui import words
-from workbench.ui.commands import MAIN, key_shown
+from workbench.ui.commands import key_shown
+from workbench.ui.screen_commands import MAIN
 from workbench.ui.visible import visible
 from workbench.ui.widgets.choice_list import ChoiceList
 

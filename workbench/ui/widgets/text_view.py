@@ -7,8 +7,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.ui.commands import TEXT
 from workbench.ui.drawing import put
+from workbench.ui.screen_commands import TEXT
 
 
 class TextView(VerticalScroll):

@@ -13,9 +13,9 @@ from textual.widgets import Static
 
 from workbench.session import Run
 from workbench.ui import words
-from workbench.ui.commands import BOARD
 from workbench.ui.drawing import put
 from workbench.ui.figures import memory
+from workbench.ui.overlay_commands import BOARD
 from workbench.ui.progress import expected_seconds
 from workbench.ui.trials import Trial, last_line
 
