@@ -9,7 +9,6 @@ from typing import cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
-from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -18,6 +17,7 @@ from workbench.session import Session
 from workbench.task.marked import CONFIG
 from workbench.ui import opening, tasks, words
 from workbench.ui.base_app import BaseApp
+from workbench.ui.case_hint import case_hint
 from workbench.ui.commands import key_shown
 from workbench.ui.once import once
 from workbench.ui.panes.run_pane import RunPane
@@ -37,10 +37,6 @@ from workbench.ui.widgets.log_view import LogView
 from workbench.ui.widgets.problem_list import ProblemList
 from workbench.ui.widgets.title_bar import TitleBar
 
-_NO_NEGATIVES = Content.from_markup(
-    "No wrong solution is tried yet. Write one: [bold]negatives/NAME/solve.sh[/], or "
-    "[bold]negatives/NAME.sh[/]. A harness that cannot fail one is broken."
-)
 _LOOK_SECONDS = 0.3
 """How long the user stays at a case before the engine hears of it."""
 
@@ -127,7 +123,9 @@ class MainScreen(TaskScreen):
         session, view, now = self._session, self.view, self._clock()
         self.query_one(TitleBar).show(session, view, now)
         self.query_one(Banner).show(session, view, self._lost)
-        self.query_one(CaseList).show(view, self._hint(), now, self._marked)
+        self.query_one(CaseList).show(
+            view, case_hint(self._session, self.view, self._lost), now, self._marked
+        )
         if self._to_select in view.cases and self.query_one(CaseList).select_listed(self._to_select):
             self._to_select = ""
         self.query_one("#left ProblemList", ProblemList).show(view)
@@ -159,27 +157,6 @@ class MainScreen(TaskScreen):
             only=only,
             left=left,
             shells=shells,
-        )
-
-    def _hint(self) -> Content:
-        if self.view.opened is None:
-            return Content(self._opening_words())
-        if not self.view.cases:
-            return Content("This task has no cases yet.")
-        kinds = {view.case.kind for view in self.view.cases.values()}
-        if kinds <= {"oracle", "nop"} and not self.view.is_elsewhere:
-            return _NO_NEGATIVES
-        return Content()
-
-    def _opening_words(self) -> str:
-        """What goes on before the cases are known, or that nothing does."""
-        if self._lost or self._session.stopped or self._session.failed or self.view.unreadable:
-            return "No case is known."
-        if self._session.engine is None:
-            return "Starting the engine ..."
-        # The first time, a microVM is booted for this, or tried to.
-        return (
-            "Reading the task ..." if self._session.provider else "Finding out what makes machines here ..."
         )
 
     def _case_selected(self) -> None:
