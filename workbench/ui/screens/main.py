@@ -123,9 +123,7 @@ class MainScreen(TaskScreen):
         session, view, now = self._session, self.view, self._clock()
         self.query_one(TitleBar).show(session, view, now)
         self.query_one(Banner).show(session, view, self._lost)
-        self.query_one(CaseList).show(
-            view, case_hint(self._session, self.view, self._lost), now, self._marked
-        )
+        self.query_one(CaseList).show(view, case_hint(session, view, self._lost), now, self._marked)
         if self._to_select in view.cases and self.query_one(CaseList).select_listed(self._to_select):
             self._to_select = ""
         self.query_one("#left ProblemList", ProblemList).show(view)
