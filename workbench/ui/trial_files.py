@@ -73,8 +73,9 @@ def output_file(trial: Path, source: OutputSource) -> Path | None:
     found = [root / name for _, root in roots(trial) for name in _NAMES[source] if is_plain(root / name)]
     if not found and source == "agent":
         # Each agent that Harbor installs keeps what it printed in a file of its own name.
-        logs = [path for _, root in roots(trial) for path in (root / "agent").glob("*.txt")]
-        found = [path for path in logs if is_plain(path) and path.name not in _NO_LOGS]
+        with suppress(OSError):
+            logs = [path for _, root in roots(trial) for path in (root / "agent").glob("*.txt")]
+            found = [path for path in logs if is_plain(path) and path.name not in _NO_LOGS]
     return found[0] if len(found) == 1 else None
 
 
