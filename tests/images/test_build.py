@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ from workbench.images.build_events import (
     StepOutput,
     StepStarted,
 )
-from workbench.images.buildah import find_buildah
+from workbench.images.buildah import Buildah, find_buildah
 from workbench.images.builder import BuildError
 from workbench.images.errors import ImageError
 from workbench.images.keeper import ImageKeeper
@@ -473,3 +474,35 @@ async def test_looking_tells_what_is_stale_once_and_that_it_is_no_more(workshop:
     workshop.events.clear()
     await workshop.keeper.ensure()
     assert [type(event) for event in workshop.events] == [ImageReady]
+
+
+async def test_a_copy_that_buildah_lost_by_itself_is_tried_once_more(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bud, tries = Buildah._bud, 0
+
+    async def lost(
+        builder: Buildah, context: Path, tmp: Path, flags: Sequence[str], on_line: Callable[[str], None]
+    ) -> int:
+        nonlocal tries
+        tries += 1
+        if tries > 1:
+            return await bud(builder, context, tmp, flags, on_line)
+        for line in ("STEP 1/3: FROM scratch", "STEP 2/3: COPY busybox /bin/sh"):
+            on_line(f"{line}\n")
+        on_line(
+            'Error: building at STEP "COPY busybox /bin/sh": reading "busybox": '
+            "error encoding request for copier subprocess: write |1: broken pipe\n"
+        )
+        return 125
+
+    monkeypatch.setattr(Buildah, "_bud", lost)
+    workshop.dockerfile("RUN echo built > /log\n")
+    assert read(await workshop.keeper.ensure(), "log") == "built\n"
+    assert tries == 2
+    (ready,) = workshop.said(ImageReady)
+    assert [step.text for step in ready.steps] == [
+        "FROM scratch",
+        "COPY busybox /bin/sh",
+        "RUN echo built > /log",
+    ]

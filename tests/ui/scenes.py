@@ -115,7 +115,7 @@ def changed() -> Stream:
     return stream
 
 
-def tested() -> Stream:
+def with_tests() -> Stream:
     """Tests of every result, one of them tried again."""
     tests = (
         Test("test_words", "passed", seconds=0.25, reruns=2),
@@ -171,7 +171,7 @@ _RUN = {
     "verifier": Scene(streams.cannot_fail, ("3", "exclamation_mark")),
     "raw output": Scene(colourful, ("3", "u")),
     "search": Scene(streams.broken, ("3", "slash", *"long", "enter")),
-    "tests": Scene(tested, (NEXT, NEXT, "3")),
+    "tests": Scene(with_tests, (NEXT, NEXT, "3")),
     "trajectory": Scene(two_trials, (NEXT, NEXT, NEXT, "3", "j", "j")),
     "trajectory filter": Scene(two_trials, (NEXT, NEXT, NEXT, "3", "slash", *"ls")),
     "timing": Scene(streams.busy, (*[NEXT] * 4, "3")),

@@ -16,7 +16,7 @@ from textual.command import CommandPalette
 from textual.widgets import Input
 
 from tests.ui.driving import Driven, app_for, opened, screen_text, until
-from tests.ui.scenes import tested
+from tests.ui.scenes import with_tests
 from tests.ui.streams import RecordedSource, Stream, broken, busy, failed, holding
 from workbench import events as ev
 from workbench.proof.verdict import Verdict
@@ -166,7 +166,7 @@ async def test_what_is_typed_right_after_the_key_of_a_search_is_sought_and_no_co
 
 
 async def test_a_tab_that_is_entered_before_its_content_is_there_is_entered_once_it_is() -> None:
-    async with opened(tested()) as driven:
+    async with opened(with_tests()) as driven:
         for key in ("right_square_bracket", "right_square_bracket", "3"):
             driven.app.post_message(events.Key(key, None))
         await until(driven.pilot, lambda: "test_setup" in driven.text)

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests.ui import streams
 from tests.ui.driving import screen_text, still, until
-from tests.ui.scenes import noticed, tested
+from tests.ui.scenes import noticed, with_tests
 from tests.ui.streams import TASK, Stream, failed, holding
 from tests.ui.test_snapshots import Compare, compare, sizes
 from tests.ui.trials import two_trials
@@ -54,7 +54,7 @@ def test_trajectory(snap_compare: Compare, trials: Stream, size: tuple[int, int]
 
 @sizes
 def test_tests(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert compare(snap_compare, tested(), size, NEXT, NEXT, "3", "j")
+    assert compare(snap_compare, with_tests(), size, NEXT, NEXT, "3", "j")
 
 
 @sizes

@@ -14,16 +14,19 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from workbench.images.build_events import OnBuildEvent
+from workbench.images.build_events import OnBuildEvent, StepRecord
 from workbench.images.buildah_words import TAR, beside, bud_flags, built_layers
 from workbench.images.builder import PULL_TIMEOUT, BuildError, BuildRequest, BuiltLayers
 from workbench.images.errors import ImageError
 from workbench.images.flat import Sink, pour_from
 from workbench.images.process import ask, follow, leash
-from workbench.images.progress import StepReader
+from workbench.images.progress import Failure, StepReader
 
 _NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """A build's children end with it, whatever they did to get away, and its mounts go with it."""
+_LOST = re.compile(r"copier subprocess: .*broken pipe")
+"""What buildah says now and then when the process that it copies by ended before it was asked: the cause, if
+there is one, is not in it, and another try tells."""
 
 
 class Buildah:
@@ -58,14 +61,23 @@ class Buildah:
     async def build(self, request: BuildRequest, emit: OnBuildEvent) -> BuiltLayers:
         flags, warnings = bud_flags(request)
         await self._refuse_heredocs(request)
+        steps, image, failure = await self._follow(request, flags, emit)
+        if failure is not None and _LOST.search(failure.message):
+            steps, image, failure = await self._follow(request, flags, emit)
+        if failure is not None:
+            raise BuildError.of(failure)
+        return built_layers(image, await self._inspect(image), steps, warnings)
+
+    async def _follow(
+        self, request: BuildRequest, flags: Sequence[str], emit: OnBuildEvent
+    ) -> tuple[list[StepRecord], str, Failure | None]:
+        """The steps of a build, the image that came of it, and why none did."""
         reader = StepReader(request.dockerfile, emit)
         async with self._temporary() as tmp:
             code = await self._bud(request.context, tmp, flags, reader.line)
             failure = reader.end(failed=code != 0)
-            if failure is not None:
-                raise BuildError.of(failure)
-            image = (tmp / "iid").read_text().strip()
-        return built_layers(image, await self._inspect(image), reader.steps, warnings)
+            image = "" if failure else (tmp / "iid").read_text().strip()
+        return reader.steps, image, failure
 
     async def _bud(
         self, context: Path, tmp: Path, flags: Sequence[str], on_line: Callable[[str], None]
