@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from textual import events
+from textual.driver import Driver
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.widgets import Tabs
@@ -68,6 +69,15 @@ async def test_a_row_that_says_the_same_is_not_drawn(drawn: list[set[Region]]) -
         cases.rewrite("nop", cases.get_option("nop").prompt)  # type: ignore[arg-type]
         await driven.settle()
         assert drawn == []
+
+
+async def test_all_is_drawn_again_after_the_shell_had_the_terminal(drawn: list[set[Region]]) -> None:
+    async with opened(holding()) as driven:
+        await still(driven.pilot)
+        drawn.clear()
+        driven.app.post_message(Driver.SignalResume())
+        await still(driven.pilot)
+        assert any(driven.app.size.region in frame for frame in drawn)
 
 
 async def test_going_from_run_to_run_moves_nothing_else() -> None:

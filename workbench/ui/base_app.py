@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.console import RenderableType
-from textual import events
+from textual import events, on
 from textual.app import App, ComposeResult
 from textual.driver import Driver
 from textual.message_pump import MessagePump
@@ -159,6 +159,11 @@ class BaseApp(App[None]):
         from workbench.ui.paced import PacedDriver
 
         return PacedDriver
+
+    @on(Driver.SignalResume)
+    def _draw_again(self) -> None:
+        """Draw everything after the shell had the terminal; Textual does so only where the size is another."""
+        self.refresh(layout=True)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         """Draw, or do so later, with what there is to show then, where the terminal is behind."""
