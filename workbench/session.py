@@ -17,7 +17,7 @@ from workbench.images.image_view import ImageView
 from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
-from workbench.trials.outcome import Outcome, Phase
+from workbench.trials.outcome import Outcome, Phase, PhaseName
 
 OUTPUT_LIMIT = 8 * 1024 * 1024
 """Characters of output kept for one run; older pieces are dropped. The trial directory has all."""
@@ -63,6 +63,14 @@ class Run:
     def lasting_id(self) -> str:
         """What it is known by next time, too: recalled, it has another `id` and the same directory."""
         return self.trial_dir or self.id
+
+    def is_known_as(self, name: str) -> bool:
+        """Whether this is its `id` or its `lasting_id`."""
+        return name in (self.id, self.lasting_id)
+
+    def did_without(self, phase: PhaseName) -> bool:
+        """Whether phases of it are known, and none of this name."""
+        return bool(self.phases) and all(known.name != phase for known in self.phases)
 
     @property
     def phase(self) -> Phase | None:

@@ -166,6 +166,9 @@ type Wish = (
     | Stop
 )
 
+UNASKED = (LookAt, TellReceipt, TellEarlierRuns, CloseShell)
+"""What faces wish for by themselves: nobody has to be told where nothing comes of it."""
+
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Wish] = msgspec.json.Decoder(Wish)
 

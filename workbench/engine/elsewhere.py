@@ -17,20 +17,6 @@ from workbench import places
 from workbench import wishes as ws
 from workbench.engine.stream import Emitter, read_wishes
 
-_RUNNING = (
-    ws.Replay,
-    ws.Repeat,
-    ws.Cancel,
-    ws.SetWatching,
-    ws.SetTracing,
-    ws.OpenShell,
-    ws.TryHere,
-    ws.BringIn,
-    ws.Draft,
-    ws.AskRegistries,
-    ws.CancelBuild,
-)
-
 
 def main() -> None:
     """Serve until standard input closes or a `stop` comes."""
@@ -55,7 +41,7 @@ async def _serve(emit: Emitter, directory: Path, threshold: float, state: Path) 
                 emit(event)
         elif isinstance(wish, ws.TellEarlierRuns):
             emit(ev.EarlierRunsTold(task=str(directory), runs=await _kept(emit, state, threshold)))
-        elif isinstance(wish, _RUNNING):
+        elif not isinstance(wish, ws.UNASKED):
             message = "these trials were made elsewhere: nothing runs here; open the task itself for that"
             emit(ev.Notice(level="info", task=str(directory), message=message))
     emit(ev.EngineStopped())

@@ -46,8 +46,6 @@ _REST = 5.0
 """Seconds without a key after which none is expected at once."""
 _TICK = 0.25
 """Seconds between redraws while something runs and nothing happens."""
-_UNASKED = (wishes.LookAt, wishes.TellEarlierRuns, wishes.CloseShell)
-"""Wishes that come of what a user does without an engine."""
 _NO_SETTINGS = Loaded(Settings(), (), ())
 _SEVERITIES: dict[ev.NoticeLevel, SeverityLevel] = {
     "info": "information",
@@ -267,7 +265,7 @@ class WorkbenchApp(BaseApp):
     async def _pass_on(self, message: Wished) -> None:
         if self.is_heard:
             await self._source.send(message.wish)
-        elif not isinstance(message.wish, _UNASKED):
+        elif not isinstance(message.wish, wishes.UNASKED):
             self.refuse()
 
     def refuse(self) -> None:

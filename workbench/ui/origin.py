@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from workbench.events import ConfirmationDiffered
 from workbench.proof.documents import Slower
-from workbench.session import Run, Session, TaskView
+from workbench.session import Run, TaskView
 from workbench.ui.figures import ago
 from workbench.ui.visible import one_line
 from workbench.ui.words import MUTED, WARN, Mark, seconds
@@ -14,8 +14,6 @@ from workbench.ui.words import MUTED, WARN, Mark, seconds
 REVERIFIED = Mark("↻", "re-verified", "$accent")
 RECALLED = Mark("◷", "from a receipt", MUTED)
 DIFFERED = Mark("≠", "a whole trial differs", WARN)
-_ELSEWHERE = "files"
-"""What stands for the provider of trials that were found on the disk."""
 SLOWER = Mark("▲", "slower", WARN)
 
 
@@ -29,7 +27,7 @@ def origins(run: Run, now: float) -> list[Mark]:
     return found
 
 
-def proof_origin(session: Session, task: TaskView, now: float) -> str:
+def proof_origin(task: TaskView, now: float) -> str:
     """Which of a task's outcomes are no whole trials of this session; empty when all are."""
     decided = [run for view in task.cases.values() if view.case.expect and (run := view.decided)]
     reverified = sum(1 for run in decided if run.outcome and not run.outcome.whole)
@@ -39,8 +37,7 @@ def proof_origin(session: Session, task: TaskView, now: float) -> str:
         said.append(f"{REVERIFIED.sign} {_share(reverified, len(decided))} {REVERIFIED.word}")
     if recalled:
         age = ago(now - min(recalled))
-        elsewhere = session.provider and session.provider.name == _ELSEWHERE
-        word = "made elsewhere" if elsewhere else RECALLED.word
+        word = "made elsewhere" if task.is_elsewhere else RECALLED.word
         said.append(f"{RECALLED.sign} {_share(len(recalled), len(decided))} {word}, {age}")
     return " · ".join(said)
 

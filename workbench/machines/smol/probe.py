@@ -30,9 +30,9 @@ _UNSURE = 86400.0
 _GIB = 1 << 30
 _LEAST_FREE = 4 * _GIB
 _REFUSED = re.compile(r"KvmOpen\(Error\(13\)\)")
+_MACOS_REFUSED = re.compile(r"krun_start_enter returned: -22")
 _ending: set[asyncio.Future[Obstacle | None]] = set()
 """Boots that were given up: smolvm may unpack its own Linux for a minute before it can be ended."""
-_MACOS_REFUSED = re.compile(r"krun_start_enter returned: -22")
 
 
 class _Answer(msgspec.Struct, frozen=True):

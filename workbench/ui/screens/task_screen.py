@@ -157,7 +157,7 @@ class TaskScreen(FullLayout[None]):
     def action_mark(self) -> None:
         """Mark the shown run, or unmark it."""
         if run := self.run_shown:
-            self._marked = "" if self._marked in (run.id, run.lasting_id) else run.lasting_id
+            self._marked = "" if run.is_known_as(self._marked) else run.lasting_id
             self.refresh_views()
 
     def action_compare(self) -> None:
@@ -201,12 +201,7 @@ class TaskScreen(FullLayout[None]):
     def _baseline(self, case: CaseView, run: Run) -> tuple[CaseView, Run] | None:
         """What a run is held against: the marked one, else the one before, else the oracle's."""
         views = self.view.cases.values()
-        marked = [
-            (view, other)
-            for view in views
-            for other in view.runs
-            if self._marked in (other.id, other.lasting_id)
-        ]
+        marked = [(view, other) for view in views for other in view.runs if other.is_known_as(self._marked)]
         before = [(case, other) for other in case.runs[: case.runs.index(run)]][-1:]
         oracle = [(view, view.current) for view in views if view.case.kind == "oracle" and view.current]
         found = [*marked, *before, *oracle]

@@ -132,7 +132,7 @@ def _silence(app: App[Any], source: OutputSource, shown: Shown) -> Content:
         return Content("It waits for its turn.")
     installed = source == "agent" and shown.case is not None and shown.case.case.kind == "agent"
     if run.state == "ended":
-        if run.phases and not any(phase.name == source for phase in run.phases):
+        if run.did_without(source):
             return Content(f"The {source} did not run.")
         if installed:
             return Content("No file alone has what the agent printed; the files tab lists what it left.")

@@ -91,7 +91,7 @@ def _in_full(test: Test) -> str:
 def _silence(run: Run | None) -> str:
     if run is None or run.state != "ended":
         return "The tests are listed when the verifier has ended."
-    if run.phases and not any(phase.name == "verifier" for phase in run.phases):
+    if run.did_without("verifier"):
         return "No test ran: the run ended before its verifier began."
     return (
         "The verifier named no tests: it left no CTRF or JUnit report that can be read, "

@@ -143,7 +143,7 @@ class CaseList(Vertical):
 
     def on_mount(self) -> None:
         """Name the pane."""
-        self.border_title = Content(f"{key_shown(self.app, MAIN['pane.cases'])} Cases")
+        self._entitle(0)
 
     @property
     def selected(self) -> str | None:
@@ -272,7 +272,7 @@ class CaseList(Vertical):
     def _notes(self, view: CaseView) -> tuple[words.Mark, ...]:
         """What else there is to say of how a case stands, in the order of its weight."""
         run, now = _timed(view), self._now
-        notes = [words.MARKED] if any(self._marked in (one.id, one.lasting_id) for one in view.runs) else []
+        notes = [words.MARKED] if any(one.is_known_as(self._marked) for one in view.runs) else []
         notes += [DIFFERED] if view.case.name in self._differed else []
         if run:
             notes += origins(run, now)

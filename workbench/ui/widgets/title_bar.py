@@ -36,7 +36,7 @@ class TitleBar(Widget):
             _provider(session, task),
             _watching(session, task),
             _verdict(task),
-            _origin(session, task, now),
+            _origin(task, now),
             _activity(task),
             _costs(session),
         )
@@ -134,8 +134,8 @@ def _verdict(task: TaskView) -> Content:
     return Content.assemble(*parts)
 
 
-def _origin(session: Session, task: TaskView, now: float) -> Content:
-    said = proof_origin(session, task, now) if task.verdict else ""
+def _origin(task: TaskView, now: float) -> Content:
+    said = proof_origin(task, now) if task.verdict else ""
     return Content.styled(said, words.MUTED)
 
 
