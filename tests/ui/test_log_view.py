@@ -176,6 +176,19 @@ async def test_search_goes_to_matches_and_n_goes_round() -> None:
         assert "another Needle" in seen(await press(pilot, "N"))
 
 
+async def test_where_one_went_while_lines_were_measured_anew_one_stays() -> None:
+    async with showing("".join(f"line {number} of what is printed\n" for number in range(3000))) as (
+        pilot,
+        view,
+    ):
+        view.go_to(118)
+        await settle(pilot)
+        view.on_resize()
+        view.go_to(1234)
+        await settle(pilot)
+        assert "line 1234 of what" in screen_text(pilot.app)
+
+
 async def test_a_capital_makes_the_search_heed_case_and_escape_ends_it() -> None:
     async with showing("a needle\nNeedle\n") as (pilot, view):
         await press(pilot, "slash", *"Needle", "enter")

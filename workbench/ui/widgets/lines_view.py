@@ -165,17 +165,18 @@ class LinesView(ScrollView, can_focus=True):
         self._spread(line)
         self._changed(asked=False)
         if self.wrap or self._further():
-            self._go_on(measuring, line)
+            self._go_on(measuring, line, self._eye)
 
     def _further(self) -> Iterator[None] | None:
         """What is to be done with the lines once they are measured, in slices."""
         return None
 
     @work(group="work", exclusive=True)
-    async def _go_on(self, measuring: Iterator[None], line: int | None) -> None:
+    async def _go_on(self, measuring: Iterator[None], line: int | None, eye: int) -> None:
         before = len(self._rows)
         await in_slices(measuring)
-        self._spread(line)
+        # Who has gone elsewhere meanwhile stays there.
+        self._spread(line if self._eye == eye else max(0, self._eye - self._dropped))
         if len(self._rows) != before:
             self._changed(asked=False)
         if further := self._further():
