@@ -162,7 +162,7 @@ class BaseApp(App[None]):
 
     @on(Driver.SignalResume)
     def _draw_again(self) -> None:
-        """Draw everything after the shell had the terminal; Textual does so only where the size is another."""
+        """Draw all after the shell had the terminal: Textual does so only where the size is another."""
         self.refresh(layout=True)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
