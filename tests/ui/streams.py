@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from workbench import events as ev
 from workbench.cases.case import Case
 from workbench.proof.verdict import Verdict, VerdictKind
@@ -134,6 +136,13 @@ class Stream:
         self.add(ev.ProblemsFound(at=self.now, task=TASK, problems=problems))
         self.add(ev.CasesFound(at=self.now, task=TASK, cases=cases))
         return self.add(ev.WatchingChanged(at=self.now, task=TASK, watching=True))
+
+    def made_elsewhere(self) -> Stream:
+        """Turn what was opened into trials that were made elsewhere, such as a job of Harbor's."""
+        for index, event in enumerate(self.events):
+            if isinstance(event, ev.TaskOpened):
+                self.events[index] = msgspec.structs.replace(event, trials_dir=event.task)
+        return self
 
     def queue(self, case: str, run: str = "", why: str = "the task was opened") -> Stream:
         return self.add(ev.RunQueued(at=self.now, task=TASK, case=case, run=run or f"{case}-1", why=why))

@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-import msgspec
 import pytest
 from textual.dom import DOMNode
 from textual.widgets._footer import FooterKey
 
 from tests.ui.driving import opened, until
 from tests.ui.streams import TASK, holding
-from workbench import events as ev
 from workbench import ui, wishes
 from workbench.ui import commands, keymap
 from workbench.ui.commands import Command, Offer, offered
@@ -86,11 +84,7 @@ async def test_the_help_names_no_key_that_does_nothing_where_one_is(over: str) -
 
 @pytest.mark.parametrize("over", ["", "D", "b"])
 async def test_a_job_offers_nothing_that_would_have_to_run_by_key_bar_help_and_palette(over: str) -> None:
-    stream = holding()
-    for index, event in enumerate(stream.events):
-        if isinstance(event, ev.TaskOpened):
-            stream.events[index] = msgspec.structs.replace(event, trials_dir=event.task)
-    async with opened(stream, (160, 100)) as driven:
+    async with opened(holding().made_elsewhere(), (160, 100)) as driven:
         await driven.press(*over)
         said = {command.id for _, offer in offered(driven.app.screen) for command in offer.commands}
         assert not said & commands.RUNNING

@@ -136,8 +136,6 @@ async def test_marks_are_there_at_every_size() -> None:
 
 
 async def test_trials_that_were_made_elsewhere_are_not_said_to_come_from_receipts() -> None:
-    stream = streams.recalled()
-    stream.add(ev.ProviderChosen(at=stream.now, name="files", label="trials made elsewhere", why=""))
-    async with opened(stream, WIDE) as driven:
+    async with opened(streams.recalled().made_elsewhere(), WIDE) as driven:
         assert "◷ all made elsewhere" in driven.text
         assert "receipt" not in driven.text
