@@ -8,11 +8,14 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.ui.streams import TASK, RecordedSource, Stream, broken, cannot_fail, holding, passed
+from tests.ui.trials import two_trials
 from workbench import events as ev
 from workbench import wishes
+from workbench.trials.outcome import Test
 from workbench.ui import plain
 from workbench.ui.plain import HELP, PlainFace
 
@@ -31,6 +34,12 @@ async def told(source: RecordedSource, *asked: str) -> list[str]:
 
     await PlainFace(source, Path(TASK), said.append).show(OPENING, typed())
     return said
+
+
+async def answer(stream: Stream, asked: str) -> list[str]:
+    """What is said when this is asked."""
+    before = await told(RecordedSource(stream.events))
+    return (await told(RecordedSource(stream.events), asked))[len(before) :]
 
 
 async def _until(condition: Callable[[], bool]) -> None:
@@ -123,12 +132,12 @@ def test_input_that_is_a_file_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_output_tests_and_standing_are_read_on_request() -> None:
-    stream = Stream().engine().task().whole("oracle", passed(), "one\n\x1b[31mtwo\x1b[0m\n")
+    stream = Stream().engine().task().whole("oracle", passed(), "one\n\x1b[31mtwo\x1b[0m\x1b]0;three\x07\n")
     said = await told(RecordedSource(stream.events), "o oracle", "o nop", "t oracle", "l", "v")
     assert said[-10:] == [
         "one",
-        "␛[31mtwo␛[0m",
-        "it has printed nothing",
+        "two␛]0;three␇",
+        "nop: not run",
         "no tests are named",
         "oracle: passed, as it must: reward 1.0; 1.31 s",
         "nop: not run",
@@ -137,6 +146,65 @@ async def test_output_tests_and_standing_are_read_on_request() -> None:
         "keeps-accents: not run",
         "verdict: none yet",
     ]
+
+
+async def test_what_an_agent_did_what_it_changed_and_where_its_time_went_are_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stream = two_trials()
+    assert await answer(stream, "a nop") == [
+        "user: Write a program that makes slugs of titles.",
+        "agent: bash rm -rf /app",
+        "    gone",
+    ]
+    files = await answer(stream, "c oracle")
+    assert files[:2] == ["artifact /logs/artifacts  empty", "artifact /app/report.md  missing"]
+    assert "agent/slugify.py  70 B" in files
+    assert await answer(stream, "w nop") == [
+        "environment: 0.42 s",
+        "agent: 0.11 s",
+        "verifier: 0.51 s",
+    ]
+
+
+async def test_two_runs_are_told_apart_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    stream = two_trials()
+    said = await answer(stream, "d nop")
+    assert said == await answer(stream, "d nop oracle")
+    assert said[:2] == ["left is oracle-1, right is nop-1", "verifier's output: 10 differences"]
+    assert said[said.index("trajectory: 6 differences") :][:5] == [
+        "trajectory: 6 differences",
+        "left, line 2: agent: bash ls -la /app",
+        "right, line 2: agent: bash rm -rf /app",
+        "left, line 3:     I look around first.",
+        "right, line 3:     gone",
+    ]
+    assert "right, line 1: agent/trajectory.json  439 B" in said
+    assert (await answer(stream, "d nop hard-coded"))[1] == "verifier's output: the same"
+    assert await answer(stream, "d nop nosuch") == ["there is no case nop nosuch"]
+    assert await answer(stream, "o nop oracle") == ["there is no case nop oracle"]
+
+
+async def test_a_run_is_told_apart_from_the_one_before() -> None:
+    stream = Stream().engine().task().whole("oracle", passed(), "same\n1 passed in 0.02 s\n")
+    assert await answer(stream, "d oracle") == ["there are no two runs to compare"]
+    stream.whole("oracle", passed(), "same\n1 passed in 0.31 s\nmore\n", run="oracle-2")
+    assert await answer(stream, "d oracle") == [
+        "left is oracle-1, right is oracle-2",
+        "verifier's output: 1 difference",
+        "right, line 3: more",
+    ]
+
+
+async def test_tests_that_came_out_otherwise_are_told_by_name() -> None:
+    stream = Stream().engine().task()
+    for run, second in (("oracle-1", "passed"), ("oracle-2", "failed")):
+        tests = (Test("one", "passed"), Test("two", second))  # type: ignore[arg-type]
+        stream.whole("oracle", msgspec.structs.replace(passed(), tests=tests), run=run)
+    assert (await answer(stream, "d oracle"))[1] == "two: left passed, right failed"
+    assert (await answer(stream, "d oracle oracle"))[:1] == ["there are no two runs to compare"]
 
 
 async def test_what_is_not_understood_is_answered_by_what_is() -> None:

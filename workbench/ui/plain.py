@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import selectors
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from workbench import events as ev
 from workbench import wishes
 from workbench.cases.case import AgentSpec
-from workbench.session import CaseView, Session, TaskView
-from workbench.ui import trial_files, words
+from workbench.session import CaseView, Run, Session, TaskView
+from workbench.ui import plain_run, words
 from workbench.ui.figures import count
 from workbench.ui.source import EventSource
 from workbench.ui.visible import one_line, visible
@@ -23,7 +24,10 @@ from workbench.ui.visible import one_line, visible
 HELP = (
     "r [CASE] runs a case or all, f those that are not as they must be, x [CASE] cancels, "
     "p pauses or resumes watching, l lists the cases, v says the verdict, "
-    "o CASE reads its verifier's output, t CASE its tests, e starts another engine after one ended, q quits"
+    "o CASE reads its verifier's output, t CASE its tests, a CASE what its agent did, "
+    "c CASE what it changed, w CASE where its time went, "
+    "d CASE [CASE] how it differs from its run before or from the other's, "
+    "e starts another engine after one ended, q quits"
 )
 _DESCRIBING = (
     ev.ProviderChosen,
@@ -38,6 +42,14 @@ _DESCRIBING = (
 
 _WISHES = frozenset("rfxp")
 """What takes an engine."""
+_READS: dict[str, Callable[[Run], Iterator[str]]] = {
+    "o": plain_run.verifier,
+    "t": plain_run.tests,
+    "a": plain_run.agent,
+    "c": plain_run.files,
+    "w": lambda run: plain_run.timing(run, time.time()),
+}
+"""What is read of a case's newest run."""
 _ENDED = "the engine has ended; e starts another"
 
 
@@ -129,32 +141,43 @@ class PlainFace:
                 said = "; ".join(one_line(part) for part in (event.message, event.hint) if part)
                 yield f"the engine cannot go on: {said}"
 
-    async def _answer(self, word: str, name: str) -> None:
-        view = self._view.cases.get(name)
-        if name and view is None:
-            self._say(f"there is no case {one_line(name)}")
+    async def _answer(self, word: str, rest: str) -> None:
+        views = self._named(rest, most=2 if word == "d" else 1)
+        if views is None:
+            self._say(f"there is no case {one_line(rest)}")
             return
+        view = views[0] if views else None
         if word in _WISHES:
-            await self._wish(word, name, view)
-            return
-        match word:
-            case "l":
-                for case in self._view.cases:
-                    self._say(self._standing(case))
-            case "v":
-                self._say(self._verdict())
-            case "o" if view:
-                self._read(view)
-            case "t" if view:
-                self._tests(view)
-            case _:
-                self._say(HELP)
+            await self._wish(word, view)
+        elif word == "l":
+            for case in self._view.cases:
+                self._say(self._standing(case))
+        elif word == "v":
+            self._say(self._verdict())
+        elif word in _READS and view:
+            await self._read(view, _READS[word])
+        elif word == "d" and view:
+            await self._compare(view, views[1] if len(views) > 1 else None)
+        else:
+            self._say(HELP)
 
-    async def _wish(self, word: str, name: str, view: CaseView | None) -> None:
+    def _named(self, rest: str, most: int) -> list[CaseView] | None:
+        """The cases that are named, up to so many; None where one is not known. Names may have spaces."""
+        cases = self._view.cases
+        if not rest or rest in cases:
+            return [cases[rest]] if rest else []
+        for at, letter in enumerate(rest):
+            first, second = rest[:at], rest[at:].strip()
+            if most > 1 and letter == " " and first in cases and second in cases:
+                return [cases[first], cases[second]]
+        return None
+
+    async def _wish(self, word: str, view: CaseView | None) -> None:
         """Ask the engine for something, or say why not."""
         if self._session.stopped:
             self._say(_ENDED)
             return
+        name = view.case.name if view else ""
         match word:
             case "r":
                 await self._source.send(wishes.Replay(task=self._task, cases=(name,) if name else ()))
@@ -192,18 +215,28 @@ class PlainFace:
             return "verdict: none yet"
         return f"verdict: {verdict.kind}, {verdict.held} of {verdict.total}: {one_line(verdict.reason)}"
 
-    def _read(self, view: CaseView) -> None:
-        run = view.current
-        lines = trial_files.printed(run, "verifier").splitlines() if run else []
-        for line in lines or ["it has printed nothing"]:
-            self._say(visible(line))
+    async def _read(self, view: CaseView, tell: Callable[[Run], Iterator[str]]) -> None:
+        if run := view.current:
+            await self._recite(tell(run))
+        else:
+            self._say(self._standing(view.case.name))
 
-    def _tests(self, view: CaseView) -> None:
-        tests = view.current.outcome.tests if view.current and view.current.outcome else ()
-        for test in tests:
-            self._say(f"{test.status}: {one_line(test.name)} {one_line(test.message)}".rstrip())
-        if not tests:
-            self._say("no tests are named")
+    async def _compare(self, view: CaseView, other: CaseView | None) -> None:
+        """Say how a case's newest run differs: from the other's, else the one before, else the oracle's."""
+        oracles = (one for one in self._view.cases.values() if one.case.kind == "oracle")
+        against = [other.current] if other else [*view.runs[-2:-1], *(oracle.current for oracle in oracles)]
+        right = view.current
+        left = next((run for run in against if run and run is not right), None)
+        if left is None or right is None:
+            self._say("there are no two runs to compare")
+            return
+        self._say(f"left is {one_line(left.id)}, right is {one_line(right.id)}")
+        await self._recite(plain_run.differences(left, right))
+
+    async def _recite(self, lines: Iterator[str]) -> None:
+        """Say lines that have to be read from the disk first."""
+        for line in await asyncio.to_thread(list, lines):
+            self._say(line)
 
 
 def _met(view: CaseView) -> bool:

@@ -1,0 +1,104 @@
+"""What one run has to tell, and what sets two apart, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from workbench.session import Run
+from workbench.trials.outcome import Test
+from workbench.ui import trial_files, words
+from workbench.ui.ansi import uncolored
+from workbench.ui.change_rows import find_changes
+from workbench.ui.compare import material
+from workbench.ui.compare.align import align
+from workbench.ui.compare.material import Matter
+from workbench.ui.figures import count
+from workbench.ui.timing import spans
+from workbench.ui.visible import one_line, visible
+
+_MOST = 50
+"""Rows said of what differs in one matter."""
+_MATTERS: dict[Matter, str] = {
+    "verifier": "verifier's output",
+    "trajectory": "trajectory",
+    "agent": "agent's output",
+    "files": "files",
+}
+
+
+def verifier(run: Run) -> Iterator[str]:
+    """What its verifier printed."""
+    lines = trial_files.printed(run, "verifier").splitlines()
+    yield from map(_said, lines or ["it has printed nothing"])
+
+
+def agent(run: Run) -> Iterator[str]:
+    """What its agent did, step by step; what it printed, where it left no trajectory."""
+    lines = material.lines(run, "trajectory") or material.lines(run, "agent")
+    yield from map(_said, lines or ["it has printed nothing"])
+
+
+def tests(run: Run) -> Iterator[str]:
+    """How its tests came out."""
+    found = run.outcome.tests if run.outcome else ()
+    if not found:
+        yield "no tests are named"
+    for test in found:
+        yield f"{test.status}: {one_line(test.name)} {one_line(test.message)}".rstrip()
+
+
+def files(run: Run) -> Iterator[str]:
+    """What it changed, and what it left on this host."""
+    if run.trial_dir and (summary := find_changes(Path(run.trial_dir)).summary):
+        yield summary
+    yield from map(_said, material.lines(run, "files") or ["it has left no files"])
+
+
+def timing(run: Run, now: float) -> Iterator[str]:
+    """What it spent its time on."""
+    found = spans(run, now)
+    if not found:
+        yield "it has not started"
+    for span in found:
+        name = f"{span.name or 'between phases'} {one_line(span.step)}".rstrip()
+        yield f"{name}: {words.seconds(span.seconds)}{' so far' if span.lasting else ''}"
+
+
+def differences(left: Run, right: Run) -> Iterator[str]:
+    """What sets the right one apart from the left."""
+    yield from _tests_apart(_tests(left), _tests(right))
+    for matter, title in _MATTERS.items():
+        ours, theirs = (material.lines(run, matter) for run in (left, right))
+        if not ours and not theirs:
+            continue
+        rows = [row for row in align(ours, theirs) if not row.same]
+        yield f"{title}: {count(len(rows), 'difference')}" if rows else f"{title}: the same"
+        for row in rows[:_MOST]:
+            if row.left is not None:
+                yield f"left, line {row.left + 1}: {_said(ours[row.left])}"
+            if row.right is not None:
+                yield f"right, line {row.right + 1}: {_said(theirs[row.right])}"
+        if len(rows) > _MOST:
+            yield f"and {len(rows) - _MOST:,} more"
+
+
+def _said(line: str) -> str:
+    """A line of output, without colours: nobody listens to those."""
+    return visible(uncolored(line))
+
+
+def _tests_apart(left: dict[str, Test], right: dict[str, Test]) -> Iterator[str]:
+    names = dict.fromkeys((*left, *right))
+    apart = 0
+    for name in names:
+        before, after = (tests[name].status if name in tests else "not there" for tests in (left, right))
+        if before != after:
+            apart += 1
+            yield f"{one_line(name)}: left {before}, right {after}"
+    if names and not apart:
+        yield "tests: the same"
+
+
+def _tests(run: Run) -> dict[str, Test]:
+    return {test.name: test for test in run.outcome.tests} if run.outcome else {}
