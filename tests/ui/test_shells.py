@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, TabbedContent, TabPane
 
 from tests.ui import task_streams as streams
 from tests.ui.driving import Driven, opened, until
@@ -21,10 +21,11 @@ from workbench import wishes
 from workbench.cases.case import Case
 from workbench.images.build_events import BuildFailed
 from workbench.machines.machine import HostCommand
+from workbench.ui.screens.main import MainScreen
 from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.shells.task_shells import TaskShells
 from workbench.ui.terminal.terminal import Terminal
-from workbench.ui.widgets.case_list import Cases
+from workbench.ui.widgets.case_list import CaseList, Cases
 
 PATIENCE = 60.0
 """Seconds; only a fault makes a test wait this long."""
@@ -204,6 +205,31 @@ async def test_what_is_typed_right_after_the_key_that_goes_to_the_shell_goes_to_
         await shown(driven, "sXq r")
         assert driven.source.sent[-1] == FIRST
         assert driven.app.is_running
+
+
+@pytest.mark.parametrize("goes_on_to", ["", "cases"])
+async def test_a_shell_that_one_goes_to_while_it_is_being_shown_gets_the_focus_if_one_stays(
+    goes_on_to: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(streams.opened_task(), shell=True) as driven:
+        screen = driven.app.screen
+        assert isinstance(screen, MainScreen)
+        tabs = pane(driven).query_one(TabbedContent)
+        add = tabs.add_pane
+
+        def add_and_go(shell: TabPane) -> Awaitable[None]:
+            added = add(shell)
+            screen.action_focus_pane("shells")
+            if goes_on_to:
+                screen.action_focus_pane(goes_on_to)
+            return added
+
+        monkeypatch.setattr(tabs, "add_pane", add_and_go)
+        driven.source.feed(*TaskStream().shell().events)
+        await shown(driven, PROMPT)
+        await driven.settle()
+        assert pane(driven).has_focus_within is not bool(goes_on_to)
+        assert screen.query_one(CaseList).has_focus_within is bool(goes_on_to)
 
 
 async def test_escape_in_a_maximised_shell_is_the_programs() -> None:

@@ -86,6 +86,8 @@ class ShellPane(Vertical):
         """
         super().__init__(name=name, id=id, classes=f"-empty {classes or ''}".strip())
         self._way_in = way_in
+        self._awaited = False
+        """Whether the user went to a shell before it was there; a focus elsewhere since then stays."""
 
     def compose(self) -> ComposeResult:
         """A word while there is no shell, and the shells."""
@@ -134,8 +136,9 @@ class ShellPane(Vertical):
         await tabs.add_pane(shell)
         tabs.active = shell.id or ""
         self._describe()
-        if focus:
-            shell.enter()
+        if focus or (self._awaited and self.screen.focused is None):
+            self.enter()
+        self._awaited = False
         return shell
 
     async def close(self, key: str) -> None:
@@ -156,9 +159,12 @@ class ShellPane(Vertical):
             self._describe()
 
     def enter(self) -> None:
-        """Give the shell in front the focus."""
-        if shell := self.active:
+        """Give the shell in front the focus; one that is just being shown gets it then."""
+        if (shell := self.active) and shell.is_mounted:
             shell.enter()
+        else:
+            self._awaited = True
+            self.screen.set_focus(None)
 
     def action_next_shell(self) -> None:
         """Go to the shell in the next tab, round about."""
