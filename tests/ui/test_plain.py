@@ -119,6 +119,16 @@ async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_direc
     assert said[-1] == "kept"
 
 
+async def test_output_that_is_not_kept_any_more_is_not_said_to_be_none() -> None:
+    recalled = ev.RunRecalled(
+        task=TASK, case="oracle", run="1", outcome=passed(), ran_at=0.0, trial_dir="/no/such/trial"
+    )
+    stream = Stream().engine().task().add(recalled)
+    for asked in ("o oracle", "a oracle", "c oracle"):
+        (said,) = await answer(stream, asked)
+        assert said.startswith("What this run left is not here")
+
+
 def test_input_that_is_a_file_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for path in (Path(os.devnull), tmp_path / "asked.txt"):
         if path.parent == tmp_path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from tests.ui.driving import Driven, opened, until
@@ -382,6 +383,18 @@ async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_direc
     async with opened(stream) as driven:
         await idle(driven)
         assert "kept on disk" in driven.text
+
+
+async def test_of_an_earlier_run_whose_directory_is_not_here_nothing_is_said_that_nobody_knows() -> None:
+    stream = Stream().engine().task()
+    earlier = {"task": TASK, "case": "oracle", "run": "earlier", "trial_dir": "/no/such/trial"}
+    stream.add(ev.RunRecalled(at=stream.now, outcome=passed(), ran_at=stream.now - 600, **earlier))
+    async with opened(stream) as driven:
+        for tab in ("verifier", "agent", "trajectory", "files", "log"):
+            await show(driven, tab)
+            assert "What this run left is not here" in driven.text, tab
+            assert not re.search("printed nothing|No trajectory|no files|logged nothing", driven.text), tab
+            await driven.press(*["left_square_bracket"] * TABS.index(tab))
 
 
 async def test_of_output_that_was_too_much_to_keep_all_is_there_when_the_run_has_ended(

@@ -30,13 +30,14 @@ _MATTERS: dict[Matter, str] = {
 def verifier(run: Run) -> Iterator[str]:
     """What its verifier printed."""
     lines = trial_files.printed(run, "verifier").splitlines()
-    yield from map(_said, lines or ["it has printed nothing"])
+    nothing = "it has printed nothing"
+    yield from map(_said, lines or [nothing if trial_files.is_complete(run) else _silence(run, nothing)])
 
 
 def agent(run: Run) -> Iterator[str]:
     """What its agent did, step by step; what it printed, where it left no trajectory."""
     lines = material.lines(run, "trajectory") or material.lines(run, "agent")
-    yield from map(_said, lines or ["it has printed nothing"])
+    yield from map(_said, lines or [_silence(run, "it has printed nothing")])
 
 
 def tests(run: Run) -> Iterator[str]:
@@ -52,7 +53,7 @@ def files(run: Run) -> Iterator[str]:
     """What it changed, and what it left on this host."""
     if run.trial_dir and (summary := find_changes(Path(run.trial_dir)).summary):
         yield summary
-    yield from map(_said, material.lines(run, "files") or ["it has left no files"])
+    yield from map(_said, material.lines(run, "files") or [_silence(run, "it has left no files")])
 
 
 def timing(run: Run, now: float) -> Iterator[str]:
@@ -81,6 +82,10 @@ def differences(left: Run, right: Run) -> Iterator[str]:
                 yield f"right, line {row.right + 1}: {_said(theirs[row.right])}"
         if len(rows) > _MOST:
             yield f"and {len(rows) - _MOST:,} more"
+
+
+def _silence(run: Run, otherwise: str) -> str:
+    return trial_files.GONE if trial_files.is_gone(run) else otherwise
 
 
 def _said(line: str) -> str:

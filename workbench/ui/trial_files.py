@@ -26,6 +26,7 @@ _NO_LOGS = {"exit-code.txt"}
 _READ_LIMIT = 1024 * 1024
 FILES_LIMIT = 5000
 """Files listed of one trial."""
+GONE = "What this run left is not here: a recording has none of it, and older runs may have been forgotten."
 
 type FileKind = Literal["text", "image", "binary", "link", "directory", "missing"]
 
@@ -51,6 +52,11 @@ class Artifact:
     destination: str
     status: str
     """`ok`, `failed`, `empty` or `skipped`."""
+
+
+def is_gone(run: Run) -> bool:
+    """Whether what an ended run left is not there, so that it tells nothing of what there was."""
+    return run.state == "ended" and bool(run.trial_dir) and not os.path.isdir(run.trial_dir)
 
 
 def roots(trial: Path) -> list[tuple[str, Path]]:
@@ -85,9 +91,13 @@ def printed(run: Run, source: OutputSource, limit: int = _READ_LIMIT) -> str:
     Args:
         limit: Bytes read of a file, at most.
     """
-    complete = not run.recalled and len(run.output) == run.output_seen
-    path = output_file(Path(run.trial_dir), source) if run.trial_dir and not complete else None
+    path = output_file(Path(run.trial_dir), source) if run.trial_dir and not is_complete(run) else None
     return read(path, limit) if path else run.text(source)
+
+
+def is_complete(run: Run) -> bool:
+    """Whether the stream told all that a run printed so far, and none of it was dropped."""
+    return not run.recalled and len(run.output) == run.output_seen
 
 
 def is_plain(path: Path) -> bool:

@@ -87,7 +87,9 @@ class FilesTab(ReadingTab):
         self._summarise()
         self.query_one(LineList).show(len(found.rows), self._line)
         if not found.rows:
-            self.query_one(TextPane).show(None, silence=Content("The run has left no files so far."))
+            gone = run is not None and trial_files.is_gone(run)
+            silence = trial_files.GONE if gone else "The run has left no files so far."
+            self.query_one(TextPane).show(None, silence=Content(silence))
 
     def on_resize(self) -> None:
         """Fit the path again."""

@@ -52,7 +52,9 @@ class LogTab(RunTab):
 
     def _put(self, run: Run, lines: LiveLines) -> None:
         if self.is_attached and self._told[:1] == (run.id,):
-            self.query_one(LogPane).show(lines, silence=Content("Harbor has logged nothing for this run."))
+            gone = trial_files.is_gone(run)
+            silence = trial_files.GONE if gone else "Harbor has logged nothing for this run."
+            self.query_one(LogPane).show(lines, silence=Content(silence))
 
 
 def _text(run: Run) -> str:

@@ -17,7 +17,7 @@ from workbench.ui.run_output import RunOutput
 from workbench.ui.screen_commands import MAIN
 from workbench.ui.slices import in_slices
 from workbench.ui.tabs.tab import RunTab, Shown
-from workbench.ui.trial_files import output_file
+from workbench.ui.trial_files import GONE, is_complete, is_gone, output_file
 from workbench.ui.widgets.log_pane import LogPane
 from workbench.ui.widgets.log_view import LogView
 
@@ -134,6 +134,8 @@ def _silence(app: App[Any], source: OutputSource, shown: Shown) -> Content:
     if run.state == "ended":
         if run.did_without(source):
             return Content(f"The {source} did not run.")
+        if is_gone(run) and not is_complete(run):
+            return Content(GONE)
         if installed:
             return Content("No file alone has what the agent printed; the files tab lists what it left.")
         return Content(f"The {source} printed nothing.")

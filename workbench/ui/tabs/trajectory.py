@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from workbench.session import Run
-from workbench.ui import atif, trajectories, words
+from workbench.ui import atif, trajectories, trial_files, words
 from workbench.ui.commands import Offer, key_shown
 from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
@@ -99,6 +99,8 @@ class TrajectoryTab(ReadingTab):
         """What stands where there is no trajectory."""
         if shown.run and shown.run.state == "running":
             return _RUNNING
+        if shown.run and trial_files.is_gone(shown.run):
+            return trial_files.GONE
         if shown.task.is_elsewhere:
             return _NONE
         trace, again = (key_shown(self.app, MAIN[name]) for name in ("trace.toggle", "run.case"))
