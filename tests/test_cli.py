@@ -63,6 +63,15 @@ def test_a_task_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    "words", ["check --threshold", "open --grace", "play --speed", "images --prune --keep"]
+)
+def test_what_is_no_finite_number_is_refused(words: str) -> None:
+    done = workbench(*words.split(), "nan")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nan is not a finite number" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("option", "said"),
     [
         (
@@ -71,7 +80,6 @@ def test_a_task_that_is_not_there_is_named() -> None:
         ),
         ("--provider=docker", "did you mean harbor:docker?"),
         ("--provider=harbor:", "'harbor:' is not smol, bubblewrap or harbor:TYPE"),
-        ("--threshold=nan", "nan is not a finite number"),
         ("-n0", "0 is not in the range x>=1"),
         ("--jsn", "(did you mean one of: '--json', '--junit'?)"),
     ],

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
 import click
 
@@ -26,10 +26,15 @@ def _provider(ctx: click.Context, param: click.Parameter, value: str) -> str:
     raise click.BadParameter(f"{value!r} is not smol, bubblewrap or harbor:TYPE{hint}")
 
 
-def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is None or math.isfinite(value):
-        return value
-    raise click.BadParameter(f"{value} is not a finite number")
+class FiniteRange(click.FloatRange):
+    """Numbers in a range; `nan` and `inf`, which a range may let through, are refused."""
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{number} is not a finite number", param, ctx)
+        return number
 
 
 _provider_option = click.option(
@@ -41,8 +46,7 @@ _provider_option = click.option(
 )
 _threshold = click.option(
     "--threshold",
-    type=float,
-    callback=_finite,
+    type=FiniteRange(),
     metavar="REWARD",
     help="The reward from which a run passes; by default 1.0.",
 )
@@ -83,8 +87,7 @@ _WATCHING = (
     ),
     click.option(
         "--grace",
-        type=click.FloatRange(0),
-        callback=_finite,
+        type=FiniteRange(0),
         metavar="SECONDS",
         help="How long such a run may still go on before it is killed; by default 0.",
     ),

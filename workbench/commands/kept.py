@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.options import reading_engine
+from workbench.options import FiniteRange, reading_engine
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +90,7 @@ def _stats(out: Console, state: Path, task_dir: Path | None, as_json: bool) -> N
 @click.option("--prune", is_flag=True, help="Remove the least recently used that nothing uses.")
 @click.option(
     "--keep",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     metavar="GIB",
     help="With --prune: how much may stay; by default 20.",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.options import need_a_terminal
+from workbench.options import FiniteRange, need_a_terminal
 
 if TYPE_CHECKING:
     from workbench.recording.recording import Recording
@@ -23,7 +23,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
 
 @click.command(short_help="Play a recorded session: no engine, no machine.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--speed", type=click.FloatRange(0.01, 1000), default=1.0, help="How fast; by default 1.")
+@click.option("--speed", type=FiniteRange(0.01, 1000), default=1.0, help="How fast; by default 1.")
 @click.option("--loop", is_flag=True, help="Begin again at the end.")
 @click.option("--task", metavar="NAME", default="", help="Of several tasks in the recording, show this one.")
 def play(file: Path | None, speed: float, loop: bool, task: str) -> None:
@@ -47,7 +47,7 @@ def play(file: Path | None, speed: float, loop: bool, task: str) -> None:
 @click.option(
     "--at",
     "moments",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     multiple=True,
     metavar="SECONDS",
     help="With --svg: when; by default at the end. May be repeated.",
