@@ -184,6 +184,14 @@ async def test_the_engine_of_a_recording_is_not_started_again_but_the_recording_
         assert "another engine" not in screen_text(app)
 
 
+async def test_to_play_again_is_to_play_though_it_was_paused() -> None:
+    clock = Clock()
+    async with playing(clock) as (app, pilot):
+        app.player.seek(3)
+        await pilot.press("space", "R")
+        await until(pilot, lambda: bar(app).startswith("▶ playing · a recording · 0:00"))
+
+
 @pytest.mark.parametrize("key", ["D", "c"])
 @pytest.mark.parametrize("size", [(160, 50), (80, 24), (60, 20)])
 async def test_the_bar_is_seen_on_every_screen_that_fills_the_terminal(

@@ -144,6 +144,8 @@ class PlayApp(WorkbenchApp):
     def action_restart_engine(self) -> None:
         """Play from the beginning."""
         self.player.seek(0)
+        if self.player.paused:
+            self.player.pause()
 
 
 def _clock(seconds: float) -> str:
