@@ -99,6 +99,14 @@ def test_an_asciicast_played_in_a_terminal_shows_the_screen(brief: Path, tmp_pat
         assert shown == asyncio.run(_drawn(recording, until))
 
 
+def test_of_years_in_which_nothing_happened_no_frame_is_drawn(tmp_path: Path) -> None:
+    stream = Stream().engine().task(CASES[:1]).wait(1e9).settled()
+    file, cast = tmp_path / "woken.jsonl", tmp_path / "woken.cast"
+    file.write_bytes(b"".join(map(ev.encode, stream.events)))
+    assert export(file, "--asciicast", cast).returncode == 0
+    assert json.loads(cast.read_text().splitlines()[-1])[0] == 1e9
+
+
 async def _drawn(recording: Recording, seconds: float) -> list[str]:
     async with staged(recording, recording.task(), SIZE) as stage:
         await stage.show(seconds)
@@ -117,6 +125,7 @@ def test_a_neutral_copy_is_written(session: Path, tmp_path: Path) -> None:
     ("words", "said"),
     [
         ((), "say what to make: --svg DIR, --asciicast FILE or --neutral FILE"),
+        (("--svg", "x", "--at", "1", "--at", "nan"), "Invalid value for '--at': nan is not a finite number"),
         (("--svg", "x", "--size", "big"), "'big' is no size such as 160x50, of at least 20x10"),
         (("--svg", "x", "--task", "other"), "there is no task 'other' in this recording; there are: slugify"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from rich.console import Console
@@ -12,7 +11,7 @@ from workbench.pictures.stage import Size, Stage, staged
 from workbench.recording.recording import Recording
 
 FRAME = 0.125
-"""Recorded seconds between two frames."""
+"""Recorded seconds between two frames, at the least."""
 IDLE = 2.0
 """Seconds that players are asked to make of longer ones in which nothing happens."""
 _CLEAR, _RESET, _HIDE, _SHOW = "\x1b[2J", "\x1b[0m", "\x1b[?25l", "\x1b[?25h"
@@ -42,19 +41,17 @@ async def write_asciicast(recording: Recording, task: str, file: Path, size: Siz
         out.write(json.dumps(header) + "\n")
         async with staged(recording, task, size) as stage:
             screen = _Screen(lines)
-            for moment in _moments(recording.duration):
+            moment = 0.0
+            while True:
                 await stage.show(moment)
                 if change := screen.change(stage):
                     drawn += 1
                     out.write(json.dumps([round(moment, 3), "o", change]) + "\n")
+                if moment >= recording.duration:
+                    break
+                moment = min(max(moment + FRAME, stage.stays_until(moment)), recording.duration)
         out.write(json.dumps([round(recording.duration, 3), "o", _RESET + _SHOW]) + "\n")
     return drawn
-
-
-def _moments(duration: float) -> Iterator[float]:
-    for number in range(int(duration / FRAME) + 1):
-        yield number * FRAME
-    yield duration
 
 
 class _Screen:

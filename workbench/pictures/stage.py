@@ -58,6 +58,13 @@ class Stage:
             self.app.screen.refresh_views()
         await self._rest()
 
+    def stays_until(self, seconds: float) -> float:
+        """Until when the screen, shown at a moment, stays as it is; while anything runs, clocks tick."""
+        if self.app.session.busy:
+            return seconds
+        due = self._recording.count(seconds)
+        return self._recording.offset(due) if due < len(self._recording.events) else self._recording.duration
+
     async def press(self, *keys: str) -> None:
         """Press keys, named as Textual names them."""
         assert self._pilot
