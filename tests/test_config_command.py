@@ -78,6 +78,7 @@ def test_validate_is_content_with_what_is_well() -> None:
         ),
         ('[keys]\n"run.all" = "r"\n', "keys: `r` is for both `run.case` and `run.all`"),
         ('theme = "nosuch"\n', "theme: there is no theme `nosuch`"),
+        ('theme = "nihgt"\n', "theme: there is no theme `nihgt`; did you mean `night`?"),
     ],
 )
 def test_validate_tells_what_would_be_left_out(text: str, fault: str) -> None:

@@ -64,7 +64,13 @@ def test_keys_of_all_layers_count_the_nearest_first(tmp_path: Path) -> None:
             3,
             "unknown command `run.al` in [keys]; did you mean `run.all`?",
         ),
-        ('[keys]\n"run.all" = 3\n', 1, "`keys`: expected `str`, got `int` - at `$[...]`"),
+        ('[keys]\n"run.all" = 3\n', 2, '`run.all` in [keys]: expected keys such as "A,f5"'),
+        (
+            '[keys]\nrun.all = "A"\n',
+            2,
+            '`run` in [keys] is a table; commands stand in quotes, as in "run.all" = "A"',
+        ),
+        ("keys = 3\n", 1, "`keys`: expected `object`, got `int`"),
         ("theme = \n", 1, "Invalid value (at line 1, column 9)"),
     ],
 )
@@ -79,6 +85,8 @@ def test_what_is_wrong_is_left_out_with_its_place(text: str, line: int, message:
 def test_what_is_right_beside_what_is_wrong_counts() -> None:
     user('wrap = 3\ntheme = "day"\n')
     assert settings.load().settings == Settings(theme="day")
+    user('[keys]\n"run.all" = 3\n"run.case" = "enter"\n')
+    assert settings.load().settings.keys == {"run.case": "enter"}
 
 
 def test_an_explicit_file_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -90,6 +98,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     path = user("")
     path.write_bytes(b"\xff\xfe")
     assert "invalid start byte" in settings.load().faults[0].message
+    assert settings.load(explicit=path.parent).faults[0].message == "cannot be read: Is a directory"
 
 
 def test_the_schema_names_every_setting_with_its_type() -> None:

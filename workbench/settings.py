@@ -109,7 +109,10 @@ def load(
             if path == explicit:
                 faults.append(Fault(path, None, "there is no such file"))
             continue
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except OSError as error:
+            faults.append(Fault(path, None, f"cannot be read: {error.strerror}"))
+            continue
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             faults.append(Fault(path, _line_of(error), str(error)))
             continue
         read.append(path)
@@ -153,15 +156,27 @@ def _check(content: dict[str, Any], commands: tuple[str, ...] | None) -> Iterato
             yield key, f"unknown setting `{key}`{nearest(key, types)}"
             del content[key]
             continue
+        if key == "keys" and isinstance(value, dict):
+            yield from _check_keys(value, commands)
+            continue
         try:
             msgspec.convert(value, types[key])
         except msgspec.ValidationError as error:
             yield key, f"`{key}`: {_lower(str(error))}"
             del content[key]
-    for name in list(content.get("keys", {})) if commands is not None else ():
-        if name not in (commands or ()):
-            yield name, f"unknown command `{name}` in [keys]{nearest(name, commands or ())}"
-            del content["keys"][name]
+
+
+def _check_keys(keys: dict[str, Any], commands: tuple[str, ...] | None) -> Iterator[tuple[str, str]]:
+    for name, value in list(keys.items()):
+        if isinstance(value, dict):
+            yield name, f'`{name}` in [keys] is a table; commands stand in quotes, as in "run.all" = "A"'
+        elif commands is not None and name not in commands:
+            yield name, f"unknown command `{name}` in [keys]{nearest(name, commands)}"
+        elif not isinstance(value, str):
+            yield name, f'`{name}` in [keys]: expected keys such as "A,f5"'
+        else:
+            continue
+        del keys[name]
 
 
 def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
@@ -172,7 +187,7 @@ def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
 
 def _find(text: str, key: str) -> int | None:
     """The line that sets a key."""
-    pattern = re.compile(rf"""^\s*(?:\[?\s*)["']?{re.escape(key)}["']?\s*[=\]]""")
+    pattern = re.compile(rf"""^\s*(?:\[?\s*)["']?{re.escape(key)}["']?\s*[=.\]]""")
     return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), None)
 
 
