@@ -72,6 +72,7 @@ async def test_a_set_theme_is_worn() -> None:
 async def test_a_theme_that_is_not_there_gives_the_default() -> None:
     async with opened(holding(), settings=given(theme="nosuch")) as driven:
         assert driven.app.theme == "night"
+        assert "theme: there is no theme `nosuch`" in driven.app.told[-1].message
 
 
 async def leave(driven: Driven) -> None:

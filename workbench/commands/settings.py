@@ -71,9 +71,7 @@ def validate(task_dir: Path | None, config: Path | None) -> None:
     faults += [f"keys: {fault}" for fault in keymap.faults(loaded.settings.keys)]
     themes, theme_faults = theme_files.load_all()
     faults += theme_faults
-    names = [theme.name for theme in themes]
-    if (theme := loaded.settings.theme) and theme not in names:
-        faults.append(f"theme: there is no theme `{theme}`{settings.nearest(theme, names)}")
+    faults += theme_files.unknown(loaded.settings.theme, (theme.name for theme in themes))
     for fault in faults:
         click.echo(fault, err=True)
     if faults:

@@ -24,7 +24,7 @@ from workbench import settings, wishes
 from workbench.cases.case import AgentSpec
 from workbench.session import Session
 from workbench.settings import Loaded, Settings
-from workbench.ui import crash, own_process, remembered, words
+from workbench.ui import crash, own_process, remembered, theme_files, words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.commands import key_shown
 from workbench.ui.drawing import draw_now
@@ -210,6 +210,7 @@ class WorkbenchApp(BaseApp):
 
     def _tell_settings(self) -> None:
         faults = [str(fault) for fault in self._setting_faults]
+        faults += theme_files.unknown(self.settings.theme, self.available_themes)
         if self.settings.keys:
             from workbench.ui import keymap
 

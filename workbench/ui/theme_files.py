@@ -7,7 +7,7 @@ colour must parse, and all text must stand out from every background that it is 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import product
@@ -16,7 +16,7 @@ from pathlib import Path
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from workbench import places
+from workbench import places, settings
 from workbench.ui.ansi import Palette, contrast
 
 DEFAULT = "night"
@@ -107,6 +107,14 @@ def load(path: Path) -> Theme:
         panel=colors["panel"],
         variables=_variables(colors, phases, ansi),
     )
+
+
+def unknown(name: str, known: Iterable[str]) -> list[str]:
+    """What is wrong with the name of a theme in the settings; nothing where it is known, or empty."""
+    known = list(known)
+    if not name or name in known:
+        return []
+    return [f"theme: there is no theme `{name}`{settings.nearest(name, known)}"]
 
 
 def palette(variables: dict[str, str]) -> Palette:
