@@ -36,8 +36,9 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     def suspend(app: WorkbenchApp) -> Iterator[None]:
         yield
 
-    def run(words: list[str], check: bool) -> None:
+    def run(words: list[str], env: None, check: bool) -> subprocess.CompletedProcess[bytes]:
         ran.append(words)
+        return subprocess.CompletedProcess(words, 0)
 
     monkeypatch.setattr(WorkbenchApp, "suspend", suspend)
     monkeypatch.setattr(subprocess, "run", run)
@@ -318,6 +319,13 @@ async def test_an_editor_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPat
         assert "/nowhere/editor: No such file or directory." in driven.text
 
 
+async def test_an_editor_that_fails_is_said(lent: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: subprocess.CompletedProcess(words, -15))
+    async with opened(holding()) as driven:
+        await driven.press("e")
+        assert driven.app.told[-1].message == "vim ended with exit code 143."
+
+
 async def test_an_editors_command_that_cannot_be_split_is_said() -> None:
     async with opened(holding(), settings=Loaded(Settings(editor="vim 'x"), (), ())) as driven:
         await driven.press("e")
@@ -329,9 +337,10 @@ async def test_all_of_the_output_goes_to_the_pager(
 ) -> None:
     read: list[str] = []
 
-    def run(words: list[str], check: bool) -> None:
+    def run(words: list[str], env: None, check: bool) -> subprocess.CompletedProcess[bytes]:
         lent.append(words[:-1])
         read.append(Path(words[-1]).read_text())
+        return subprocess.CompletedProcess(words, 0)
 
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setenv("PAGER", "more -x")

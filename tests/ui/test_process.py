@@ -52,6 +52,39 @@ def test_it_is_suspended_and_brought_back() -> None:
         assert screen.wait() == 0
 
 
+def test_the_terminal_is_taken_back_from_an_editor_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    set_(monkeypatch, tmp_path, editor="/no/such/editor")
+    with Screen([sys.executable, "-c", PROGRAM]) as screen:
+        screen.wait_for(b"6 passed")
+        screen.press(b"e", b"/no/such/editor: No such file or directory.")
+        screen.press(b"q", LEAVES)
+        assert screen.wait() == 0
+
+
+def test_an_interrupt_in_the_pager_is_the_pager_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    # As Ctrl-C does, it reaches all who are in front.
+    pager.write_text("#!/bin/sh\ntrap 'exit 0' INT\nkill -INT 0\n")
+    pager.chmod(0o755)
+    set_(monkeypatch, tmp_path, pager=str(pager))
+    with Screen([sys.executable, "-c", PROGRAM]) as screen:
+        screen.wait_for(b"6 passed")
+        screen.press(b"3", b"First failure")
+        screen.press(b"v", b"6 passed")
+        screen.press(b"?", b"filter by key or word")
+        screen.press(b"\x11", LEAVES)
+        assert screen.wait() == 0
+
+
+def set_(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **chosen: str) -> None:
+    """Set something in the settings."""
+    file = tmp_path / "settings.toml"
+    file.write_text("remember = false\n" + "".join(f'{name} = "{value}"\n' for name, value in chosen.items()))
+    monkeypatch.setenv(settings.VARIABLE, str(file))
+
+
 def test_it_quits_though_the_terminal_takes_nothing_any_more() -> None:
     with Screen([sys.executable, "-c", PROGRAM], size=(80, 24)) as screen:
         before = screen.modes()

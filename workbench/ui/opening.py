@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
+
+from workbench.ui.lending import lend
 
 _PLUS_LINE = {
     "vi",
@@ -91,12 +92,14 @@ def page(app: App[None], command: str, lines: Iterator[str]) -> None:
 def run(app: App[None], words: list[str]) -> None:
     """Run a program in the terminal, this screen out of its way."""
     try:
-        with app.suspend():
-            subprocess.run(words, check=False)
+        code = lend(app, words)
     except SuspendNotSupported:
         app.notify("This terminal cannot be lent to another program.", severity="warning")
     except OSError as error:
         app.notify(f"{words[0]}: {error.strerror}.", severity="error")
+    else:
+        if code:
+            app.notify(f"{words[0]} ended with exit code {code}.", severity="warning")
     app.refresh()
 
 

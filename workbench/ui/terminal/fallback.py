@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 
 from textual.app import SuspendNotSupported
 from textual.content import Content
@@ -20,6 +19,7 @@ from textual.widgets import Static
 
 from workbench.machines.machine import HostCommand
 from workbench.ui.commands import key_shown
+from workbench.ui.lending import lend
 from workbench.ui.overlay_commands import OWN_TERMINAL
 from workbench.ui.terminal.transport import Exit
 
@@ -64,15 +64,14 @@ class OwnTerminal(Static, can_focus=True):
     def action_run(self) -> None:
         """Give the screen to the shell until it ends."""
         try:
-            with self.app.suspend():
-                code = subprocess.run(self._shell.argv, env=self._shell.env, check=False).returncode
+            code = lend(self.app, self._shell.argv, self._shell.env)
         except SuspendNotSupported:
             key = key_shown(self.app, OWN_TERMINAL["shell.copy-command"])
             self.notify(f"This terminal cannot be lent out. Press {key} and paste the command into another.")
         except OSError as error:
             self.post_message(self.Exited(Exit(126, f"{self._shell.argv[0]}: {error.strerror}")))
         else:
-            self.post_message(self.Exited(Exit(code if code >= 0 else 128 - code)))
+            self.post_message(self.Exited(Exit(code)))
 
     def action_copy(self) -> None:
         """Put the command on the clipboard."""
