@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from textual.app import App
 
 
-def lend(app: App[object], words: Sequence[str], env: Mapping[str, str] | None = None) -> int:
+def lend(app: App[Any], words: Sequence[str], env: Mapping[str, str] | None = None) -> int:
     """Run a program in the terminal until it ends.
 
     Args:
