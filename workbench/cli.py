@@ -110,7 +110,7 @@ def open_(
         )
     if config is not None and not config.is_file():
         raise click.UsageError(f"{config}: there is no such settings file")
-    recorded = _recorder(record)
+    recorded = _recorder(record, task_dir)
     path: Path | None = task_dir.resolve()
     if not plain:
         need_a_terminal(f"use `workbench check {task_dir}`, or --plain")
@@ -157,14 +157,17 @@ def demo(
     need_a_terminal(f"use `workbench check {task_dir}`")
     from workbench.ui.app import Demo, run
 
-    source = _recorder(record)(EngineLink(engine.behind_a_screen()))
+    source = _recorder(record, task_dir)(EngineLink(engine.behind_a_screen()))
     run(source, task_dir.resolve(), paused=True, shell=False, demo=Demo(case, times, present))
 
 
-def _recorder(path: Path | None) -> Callable[[EngineLink], EventSource]:
+def _recorder(path: Path | None, task_dir: Path) -> Callable[[EngineLink], EventSource]:
     """Wraps engines so that what they tell is recorded, in one file for all."""
     if path is None:
         return lambda link: link
+    if path.resolve().is_relative_to(task_dir.resolve()):
+        # Each line would be a save, of which the next line tells.
+        raise click.UsageError(f"{path}: is in the task, which is watched; record to a file outside of it")
     from workbench.recording.recorder import Recorded, Recorder, RecorderError
 
     try:

@@ -101,6 +101,10 @@ def test_what_is_shown_of_a_task_is_recorded_until_it_is_left(tmp_path: Path) ->
         (("play",), "the screen needs a terminal; without one, use `workbench export`"),
         (("play", "absent.jsonl"), "absent.jsonl: cannot be read: No such file or directory"),
         (("play", "--task", "zzz"), "there is no task 'zzz' in this recording; there are: slugify"),
+        (
+            ("open", ".", "--record", "x"),
+            "x: is in the task, which is watched; record to a file outside of it",
+        ),
         (("check", ".", "--record", "absent/x"), "absent/x: cannot be written: No such file or directory"),
     ],
 )
