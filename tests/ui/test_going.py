@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,7 +87,11 @@ async def test_escape_goes_nowhere() -> None:
 
 async def test_what_matches_nothing_goes_nowhere() -> None:
     async with opened(holding()) as driven:
-        await driven.press("colon", *"zzzz", "enter")
+        await driven.press("colon", *"hard")
+        assert "nothing matches" not in driven.text
+        await driven.press(*"zzzz")
+        assert "nothing matches" in driven.text
+        await driven.press("enter")
         assert "3 Run · oracle" in driven.text
 
 
@@ -198,7 +203,7 @@ async def test_the_set_editor_goes_before_the_environments(lent: list[list[str]]
 async def test_without_an_editor_the_next_step_is_said(
     lent: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("EDITOR")
+    monkeypatch.setenv("EDITOR", " ")
     async with opened(holding()) as driven:
         await driven.press("e")
         assert lent == []
@@ -348,6 +353,18 @@ async def test_all_of_the_output_goes_to_the_pager(
     async with opened(stream) as driven:
         await driven.press("3", "v")
         assert (lent, read) == ([["more", "-x"]], ["red\nplain\n"])
+
+
+async def test_a_disk_that_has_no_room_for_the_pager_s_file_is_said(
+    lent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/no/such/directory")
+    async with opened(holding()) as driven:
+        await driven.press("3", "v")
+        assert driven.app.told[-1].message == (
+            "The output cannot be written for the pager: No such file or directory."
+        )
+        assert lent == []
 
 
 async def test_output_rows_and_paths_are_copied() -> None:

@@ -36,12 +36,12 @@ _PLACE = re.compile(r"(?<![\w/.:-])((?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+ -]*[\w.@+-]
 
 def editor(set_: str) -> str:
     """The command that opens a file; empty where there is none."""
-    return set_ or os.environ.get("VISUAL", "") or os.environ.get("EDITOR", "")
+    return set_.strip() or os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip()
 
 
 def pager(set_: str) -> str:
     """The command that shows text page by page."""
-    return set_ or os.environ.get("PAGER", "") or "less -R"
+    return set_.strip() or os.environ.get("PAGER", "").strip() or "less -R"
 
 
 def editing(command: str, path: Path, line: int | None) -> list[str]:
@@ -51,8 +51,6 @@ def editing(command: str, path: Path, line: int | None) -> list[str]:
         ValueError: the command cannot be split into words.
     """
     words = shlex.split(command)
-    if not words:
-        raise ValueError("it is empty")
     name = Path(words[0]).name
     if line is None:
         return [*words, str(path)]
@@ -83,10 +81,13 @@ def page(app: App[None], command: str, lines: Iterator[str]) -> None:
     except ValueError as error:
         app.notify(f"The pager's command {command!r} cannot be used: {error}.", severity="error")
         return
-    with tempfile.NamedTemporaryFile("w", prefix="workbench-", suffix=".log", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
-        file.flush()
-        run(app, [*words, file.name])
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="workbench-", suffix=".log", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+            run(app, [*words, file.name])
+    except OSError as error:
+        app.notify(f"The output cannot be written for the pager: {error.strerror}.", severity="error")
 
 
 def run(app: App[None], words: list[str]) -> None:
