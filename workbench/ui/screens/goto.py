@@ -107,6 +107,7 @@ class GotoScreen(LiveScreen[Target | None]):
         self._names = frozenset(target.name for target in (*self._targets, *self._matching))
         self._about = max((cell_len(target.about) for target in self._matching), default=0)
         self.query_one(LineList).show(len(self._matching), self._line)
+        self.query_one("#goto").border_subtitle = "" if self._matching else "nothing matches"
 
     def _line(self, index: int) -> Content:
         target = self._matching[index]
