@@ -25,6 +25,7 @@ from workbench.settings import Loaded, Settings
 from workbench.trials.outcome import Outcome, Test
 from workbench.ui import opening, remembered, tasks
 from workbench.ui.app import WorkbenchApp
+from workbench.ui.panes.run_pane import RunPane
 from workbench.ui.widgets.test_list import TestList
 
 
@@ -67,6 +68,14 @@ async def test_anything_is_gone_to_by_a_part_of_its_name(typed: str, seen: str) 
     async with opened(stream) as driven:
         await driven.press("colon", *("space" if key == " " else key for key in typed), "enter")
         await until(driven.pilot, lambda: seen in driven.text)
+
+
+async def test_a_tab_is_gone_to_from_within_another() -> None:
+    async with opened(holding()) as driven:
+        for name in ("timing", "log", "timing"):
+            await driven.press("colon", *name, "enter")
+            await idle(driven)
+            assert driven.app.screen.query_one(RunPane).tab == name
 
 
 async def test_a_number_is_a_line_of_the_output() -> None:

@@ -253,8 +253,7 @@ class MainScreen(TaskScreen):
                 self._run = target.key
                 self.refresh_views()
             case "tab":
-                self.action_focus_pane("run")
-                self.query_one(RunPane).show_tab(target.key)
+                self._show_tab(target.key)
             case "task":
                 cast(BaseApp, self.app).open_instead(Path(target.key))
             case "line":
@@ -388,9 +387,15 @@ class MainScreen(TaskScreen):
         if name == "problems" and problems.display:
             self.set_focus(problems)
         elif name == "problems":
-            self.query_one(RunPane).show_tab("problems")
+            self._show_tab("problems")
         else:
             self.query_one(RunPane).focus_content()
+
+    def _show_tab(self, name: str) -> None:
+        """Go to a tab of the run; not by way of the shown one, which focus in it would show again."""
+        self.remove_class("-shell")
+        self.add_class("-reading")
+        self.query_one(RunPane).show_tab(name)
 
     def action_tab(self, by: int) -> None:
         """Show another tab of the run."""
