@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -121,6 +122,32 @@ async def test_what_cannot_be_read_is_said_and_the_rest_is_shown(jobs: Path, tmp
     unreadable, running = [notice.message for notice in session.notices]
     assert unreadable.startswith(f"{first}: cannot be read: ")
     assert running == f"1 trial has no result, and is left out: {second.parent.name}"
+
+
+def test_a_trial_whose_log_was_left_out_is_one_all_the_same(jobs: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(jobs, tmp_path / "jobs", ignore=shutil.ignore_patterns("*.log")))
+    assert has_trials(copied)
+    assert sum(isinstance(event, ev.RunRecalled) for event in tell(copied, 1.0)) == 4
+
+
+def test_one_trial_that_nobody_could_have_made_keeps_no_other_from_being_shown(
+    jobs: Path, tmp_path: Path
+) -> None:
+    copied = Path(shutil.copytree(jobs, tmp_path / "jobs"))
+    first, second, third, _ = sorted(copied.glob("*/*/result.json"))
+    for result, key, value in (
+        (first, "verifier_result", {"rewards": {"reward": 10**400}}),
+        (second, "verifier_result", {"rewards": {"reward": math.nan, "parts": -math.inf}}),
+        (third, "finished_at", "2026-01-01T00:00:00"),
+    ):
+        result.write_text(json.dumps(json.loads(result.read_text()) | {key: value}))
+    events = [ev.decode(ev.encode(event)) for event in tell(copied, 1.0)]
+    rewards = {event.run: event.outcome.rewards for event in events if isinstance(event, ev.RunRecalled)}
+    assert rewards.pop(str(first.parent)) == {"reward": sys.float_info.max}
+    assert rewards.pop(str(second.parent)) == {"parts": -sys.float_info.max}
+    assert len(rewards) == 1
+    (notice,) = [event.message for event in events if isinstance(event, ev.Notice)]
+    assert notice.startswith(f"{third}: cannot be read: can't compare offset-naive")
 
 
 def test_a_trial_that_may_not_be_looked_into_is_said_to_be_unreadable(

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from workbench.trials.outcome import Test
+from workbench.trials.read import Printed
 from workbench.trials.reports import ran_none, read_tests
 
 
@@ -35,6 +36,24 @@ def test_ctrf_gives_names_statuses_messages_and_seconds(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"duration": 2500, "start": 1_796_044_791_747, "stop": 1_796_044_794_247},
+        {"duration": 2500},
+        # As pytest-json-ctrf writes them: 0.3.5, then 0.5.0.
+        {"duration": 2.5, "start": 1_796_044_791.747, "stop": 1_796_044_794.301},
+        {"duration": 2.5, "start": 1_796_044_791_747, "stop": 1_796_044_794_301},
+    ],
+)
+def test_a_runner_that_writes_seconds_where_ctrf_has_milliseconds_is_understood(
+    tmp_path: Path, times: dict[str, float]
+) -> None:
+    tests = [{"name": "waits", "status": "passed"} | times]
+    (tmp_path / "ctrf-report.json").write_text(json.dumps({"results": {"tests": tests}}))
+    assert read_tests(tmp_path, "") == (Test("waits", "passed", seconds=2.5),)
+
+
 def test_junit_gives_class_and_name_and_the_failure(tmp_path: Path) -> None:
     (tmp_path / "report.xml").write_text(
         '<testsuites><testsuite><testcase classname="t" name="one" time="0.5"/>'
@@ -57,6 +76,37 @@ def test_pytest_output_is_read_where_there_is_no_report(tmp_path: Path) -> None:
         Test("tests/test_a.py::test_y", "failed", "AssertionError: 1 != 2"),
         Test("tests/test_a.py::test_x", "passed", ""),
     )
+
+
+def test_pytest_output_of_several_workers_is_read(tmp_path: Path) -> None:
+    printed = (
+        "[gw1] [ 33%] PASSED tests/test_a.py::test_x \n"
+        "[gw0] [ 66%] SKIPPED tests/test_a.py::test_z \n"
+        "[gw0] [100%] FAILED tests/test_a.py::test_y \n"
+        "FAILED tests/test_a.py::test_y - AssertionError: 1 != 2\n"
+    )
+    assert read_tests(tmp_path, printed) == (
+        Test("tests/test_a.py::test_x", "passed"),
+        Test("tests/test_a.py::test_z", "skipped"),
+        Test("tests/test_a.py::test_y", "failed", "AssertionError: 1 != 2"),
+    )
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        # With --color=yes; and as a terminal's line ends come.
+        b"\x1b[31mFAILED\x1b[0m test_a.py::\x1b[1mtest_y\x1b[0m - assert 1 == 2\n"
+        b"\x1b[33m=== no tests ran in 1s ===\x1b[0m",
+        b"FAILED test_a.py::test_y - assert 1 == 2\r\n=== no tests ran in 1s ===\r\n",
+    ],
+)
+def test_what_a_runner_printed_for_a_terminal_is_read_as_any_other(tmp_path: Path, printed: bytes) -> None:
+    (tmp_path / "verifier").mkdir()
+    (tmp_path / "verifier" / "test-stdout.txt").write_bytes(printed)
+    said = Printed(tmp_path).verifier()
+    assert read_tests(tmp_path / "verifier", said) == (Test("test_a.py::test_y", "failed", "assert 1 == 2"),)
+    assert ran_none(said)
 
 
 def test_how_often_a_runner_tried_again_is_told_by_each_kind_of_report(tmp_path: Path) -> None:

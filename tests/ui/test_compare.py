@@ -101,6 +101,26 @@ async def test_tests_stand_by_name_with_both_results_those_that_differ_first() -
         ]
 
 
+async def test_tests_of_one_name_stand_each_beside_its_own() -> None:
+    def outcome(*statuses: str) -> Outcome:
+        tests = tuple(
+            Test("test_count", status, f"it {status}\n\x1b[1mat line 3", step=step)  # type: ignore[arg-type]
+            for status, step in zip(statuses, ("first", "first", "then"), strict=False)
+        )
+        return Outcome(kind="failed", reason="", reward=0.0, met=True, tests=tests)
+
+    stream = Stream().engine().task()
+    stream.whole("oracle", outcome("passed", "failed", "passed")).whole("nop", outcome("failed", "failed"))
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", "right_square_bracket", "right_square_bracket")
+        rows = [" ".join(line.strip("│ ").split()) for line in driven.text.splitlines() if "test_" in line]
+        assert rows == [
+            "✓ passed ✗ failed ≠ first: test_count it failed",
+            "✓ passed not there ≠ then: test_count it passed",
+            "✗ failed ✗ failed first: test_count it failed",
+        ]
+
+
 async def test_swapping_swaps_the_tests_too() -> None:
     ours = Outcome(kind="passed", reason="", reward=1.0, met=True, tests=(Test("test_a", "passed"),))
     theirs = Outcome(kind="failed", reason="", reward=0.0, met=True, tests=(Test("test_a", "failed"),))

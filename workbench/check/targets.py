@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workbench.task.marked import CONFIG, is_task
+from workbench.trials.marked import CONFIG as TRIAL_CONFIG
+from workbench.trials.marked import is_trial
 
 
 class TargetError(Exception):
@@ -29,7 +31,15 @@ def has_trials(path: Path) -> bool:
     """Whether a directory is no task, but a trial's, a job's, or one with jobs in it."""
     if is_task(path):
         return False
-    return any(next(path.glob(f"{depth}trial.log"), None) for depth in ("", "*/", "*/*/"))
+    configs = (config for depth in ("", "*/", "*/*/") for config in path.glob(f"{depth}{TRIAL_CONFIG}"))
+    return any(_is_trial(config.parent) for config in configs)
+
+
+def _is_trial(path: Path) -> bool:
+    try:
+        return is_trial(path)
+    except OSError:
+        return False
 
 
 def _sayable(task: Path) -> Path:

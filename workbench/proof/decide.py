@@ -65,9 +65,8 @@ def _differs(outcomes: Sequence[Outcome]) -> str:
     for one, other in itertools.pairwise(graded):
         if one.rewards != other.rewards:
             return f"reward {one.reward:g}, then {other.reward:g}"
-        before = {test.name: test.status for test in one.tests}
-        after = {test.name: test.status for test in other.tests}
-        if changed := sorted(name for name in before.keys() & after.keys() if before[name] != after[name]):
-            name = changed[0]
-            return f"{name} {before[name]}, then {after[name]}"
+        before, after = ({(t.step, t.name): t.status for t in run.tests} for run in (one, other))
+        if changed := sorted(key for key in before.keys() & after.keys() if before[key] != after[key]):
+            key = changed[0]
+            return f"{key[1]} {before[key]}, then {after[key]}"
     return ""

@@ -9,11 +9,11 @@ from pathlib import Path
 from harbor.models.trial.result import TrialResult
 from pydantic import ValidationError
 
+from workbench.trials.marked import RESULT, is_trial
 from workbench.trials.outcome import Outcome
 from workbench.trials.read import read_outcome
 from workbench.trials.script_agent import ScriptAgent
 
-RESULT, CONFIG = "result.json", "config.json"
 DEPTH = 2
 """Trials are in a job's directory, and jobs are in a directory of jobs."""
 
@@ -44,7 +44,7 @@ def find_trials(path: Path) -> tuple[list[Path], list[Path]]:
         one with a result, which is then said to be unreadable.
     """
     trials = [found for found in _beneath(path, DEPTH) if _is_trial(found)]
-    ended = [trial for trial in trials if _may_be(trial / RESULT)]
+    ended = [trial for trial in trials if _has_result(trial)]
     return ended, [trial for trial in trials if trial not in set(ended)]
 
 
@@ -56,16 +56,24 @@ def read_trial(path: Path, threshold: float) -> FoundTrial:
     """
     try:
         result = TrialResult.model_validate_json((path / RESULT).read_bytes())
-    except (OSError, ValidationError) as error:
-        cause = str(error).splitlines()[-2].strip() if isinstance(error, ValidationError) else error.strerror
-        raise UnreadableTrialError(f"{path / RESULT}: cannot be read: {cause}") from None
-    outcome = read_outcome(result, path, threshold, (), whole=result.config.source_trial is None)
+        outcome = read_outcome(result, path, threshold, (), whole=result.config.source_trial is None)
+    except ValidationError as error:
+        raise _unreadable(path, str(error).splitlines()[-2].strip()) from None
+    except OSError as error:
+        raise _unreadable(path, error.strerror or "the file system fails") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        # Such as times with and without a zone, which nothing but an editor makes.
+        raise _unreadable(path, str(error)) from None
     info = result.agent_info
     agent = info.version if info.name == ScriptAgent.name() else info.name
     if info.model_info:
         agent += f" {info.model_info.name}"
     ended = result.finished_at or result.started_at
     return FoundTrial(path, result.task_name, agent, outcome, ended.timestamp() if ended else 0.0)
+
+
+def _unreadable(path: Path, cause: str) -> UnreadableTrialError:
+    return UnreadableTrialError(f"{path / RESULT}: cannot be read: {cause}")
 
 
 def _beneath(path: Path, depth: int) -> Iterator[Path]:
@@ -81,13 +89,15 @@ def _beneath(path: Path, depth: int) -> Iterator[Path]:
 
 
 def _is_trial(path: Path) -> bool:
-    # A job has a config.json and a result.json too; but only trials have a log of this name.
-    return _may_be(path / CONFIG) and _may_be(path / "trial.log")
-
-
-def _may_be(file: Path) -> bool:
-    """Whether there is such a file, as far as this user may know."""
+    """As far as this user may know."""
     try:
-        return file.is_file()
+        return is_trial(path)
+    except PermissionError:
+        return True
+
+
+def _has_result(trial: Path) -> bool:
+    try:
+        return (trial / RESULT).is_file()
     except PermissionError:
         return True

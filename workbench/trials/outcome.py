@@ -42,6 +42,8 @@ class Test(msgspec.Struct, frozen=True):
     """How often its runner tried it again, as runners do with flaky ones; `status` is the last try's."""
     trace: str = ""
     """What its runner tells besides the message: often where it failed, which the message does not say."""
+    step: str = ""
+    """The step of a multi-step task; steps often repeat the tests of those before."""
 
     @property
     def said(self) -> str:

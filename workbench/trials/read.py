@@ -5,12 +5,15 @@ What is read here does not know what was expected; `workbench.cases.judge` does.
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 from harbor.models.trial.paths import TrialPaths
 from harbor.models.trial.result import ExceptionInfo, StepResult, TimingInfo, TrialResult
+from msgspec import structs
 
 from workbench.trials.outcome import Outcome, OutcomeKind, Phase, PhaseName, StepOutcome
 from workbench.trials.plain_words import NOT_STARTED, exception_name, in_plain_words
@@ -20,6 +23,8 @@ from workbench.trials.script_agent import EXIT_CODE_FILE, LOG_FILE
 LAST_LINES = 12
 """Lines of a script's output that go with an outcome."""
 _TAIL_BYTES = 256 * 1024
+_COLORS = re.compile(r"\x1b\[[0-9;:]*m|\x1b\[0?K")
+"""Colours, and the erasing that ends coloured lines."""
 
 _TIMEOUTS = {
     "AgentTimeoutError": "agent",
@@ -57,16 +62,20 @@ class Printed:
 
 
 def tail(path: Path) -> str:
-    """The last 256 KiB of a text file; empty when it cannot be read."""
+    """The last 256 KiB of a text file, as it reads: without colours and with lines that end in LF.
+
+    Empty when it cannot be read.
+    """
     try:
         if path.is_symlink():
             return ""
         with path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL_BYTES))
-            return file.read().decode("utf-8", "replace")
+            text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""
+    return _COLORS.sub("", text).replace("\r\n", "\n")
 
 
 def last_lines(text: str) -> tuple[str, ...]:
@@ -109,7 +118,7 @@ def read_outcome(
         timed_out=_TIMEOUTS.get(name, ""),  # type: ignore[arg-type]
         agent_exit_code=_exit_code(printed, steps),
         tests=tuple(
-            test
+            structs.replace(test, step=step)
             for step in ([s.name for s in steps] or [""])
             for test in read_tests(printed.verifier_dir(step), printed.verifier(step))
         ),
@@ -169,8 +178,11 @@ def _first_exception(result: TrialResult) -> tuple[ExceptionInfo | None, str]:
 
 
 def _rewards(verified: object) -> dict[str, float]:
+    """Those that are numbers. Harbor takes integers of any size; the nearest that can be told is told."""
     rewards = getattr(verified, "rewards", None) or {}
-    return {key: float(value) for key, value in rewards.items()}
+    most = sys.float_info.max
+    finite = {key: max(-most, min(value, most)) for key, value in rewards.items() if value == value}
+    return {key: float(value) for key, value in finite.items()}
 
 
 def _step(step: StepResult, printed: Printed) -> StepOutcome:

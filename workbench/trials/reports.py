@@ -1,6 +1,6 @@
 """The verifier's checks by name, from the report it leaves beside its reward.
 
-Read in this order: CTRF (`ctrf.json`), JUnit XML (any `*.xml`), then the summary that pytest prints
+Read in this order: CTRF (any `*ctrf*.json`), JUnit XML (any `*.xml`), then the summary that pytest prints
 with `-rA` or `-v`. Reports come out of the environment, so nothing in them is trusted.
 """
 
@@ -23,6 +23,8 @@ LARGEST = 32 * 1024 * 1024
 _MOST_RERUNS = 1_000_000
 """More than any runner tries; a larger number comes from one that does not count."""
 
+_MILLISECONDS = 1e11
+"""A smaller time since 1970 is in seconds."""
 _CTRF_STATUS: dict[str, TestStatus] = {
     "passed": "passed",
     "failed": "failed",
@@ -38,7 +40,11 @@ _PYTEST_STATUS: dict[str, TestStatus] = {
     "ERROR": "error",
     "SKIPPED": "skipped",
 }
-_PYTEST_SUMMARY = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+::\S.*?)(?: - (.*))?$", re.MULTILINE)
+_PYTEST_SUMMARY = re.compile(
+    r"^(?:\[gw\d+\] \[ *\d+%\] )?(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S+::\S.*?)(?: - (.*))? *$",
+    re.MULTILINE,
+)
+"""With what pytest-xdist puts in front while it runs."""
 _PYTEST_VERBOSE = re.compile(
     r"^(\S+::\S.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: +\(.*\))?(?: +\[ *\d+%\])?$", re.MULTILINE
 )
@@ -57,11 +63,11 @@ def read_tests(verifier_dir: Path, printed: str) -> tuple[Test, ...]:
         verifier_dir: The trial's `verifier` directory.
         printed: What the verifier printed.
     """
-    tests = _ctrf(verifier_dir / "ctrf.json")
-    if not tests:
-        reports = sorted(verifier_dir.glob("*.xml")) if verifier_dir.is_dir() else []
-        tests = [test for report in reports for test in _junit(report)]
-    return tuple(tests or _pytest(printed))
+    for pattern, read in (("*ctrf*.json", _ctrf), ("*.xml", _junit)):
+        reports = sorted(verifier_dir.glob(pattern)) if verifier_dir.is_dir() else []
+        if tests := [test for report in reports for test in read(report)]:
+            return tuple(tests)
+    return tuple(_pytest(printed))
 
 
 def ran_none(printed: str) -> bool:
@@ -89,16 +95,24 @@ def _ctrf(path: Path) -> list[Test]:
 
 
 def _ctrf_test(test: dict[str, Any]) -> Test:
-    milliseconds = _number(test.get("duration"))
     message, trace = _message_and_trace(_text(test.get("message") or ""), _text(test.get("trace") or ""))
     return Test(
         name=_text(test.get("name", "")),
         status=_CTRF_STATUS.get(str(test.get("status")), "error"),
         message=message,
-        seconds=None if milliseconds is None else milliseconds / 1000,
+        seconds=_ctrf_seconds(test),
         reruns=int(min(max(0, _number(test.get("retries")) or 0), _MOST_RERUNS)),
         trace=trace,
     )
+
+
+def _ctrf_seconds(test: dict[str, Any]) -> float | None:
+    """Of milliseconds. pytest-json-ctrf has seconds before 0.6.0, which start and end of a test tell."""
+    duration, start, stop = (_number(test.get(key)) for key in ("duration", "start", "stop"))
+    if duration is None:
+        return None
+    elapsed = (stop - start) / (1 if stop < _MILLISECONDS else 1000) if start and stop else 0.0
+    return min(duration / 1000, duration, key=lambda seconds: abs(seconds - elapsed))
 
 
 def _message_and_trace(message: str, trace: str) -> tuple[str, str]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from workbench.proof.verdict import Verdict, VerdictKind
 from workbench.session import CaseView, Run
 from workbench.task.problem import Severity
-from workbench.trials.outcome import Outcome, PhaseName, TestStatus
+from workbench.trials.outcome import Outcome, PhaseName, Test, TestStatus
+from workbench.ui.ansi import uncolored
 from workbench.ui.visible import one_line
 
 OK, BAD, WARN, BUSY, MUTED, PLAIN = "$ok", "$bad", "$warn", "$busy", "$muted", ""
@@ -18,6 +19,8 @@ OK, BAD, WARN, BUSY, MUTED, PLAIN = "$ok", "$bad", "$warn", "$busy", "$muted", "
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINS_PER_SECOND = 4
 _LONGEST = 99.5 * 3600
+_BEGINNING = 400
+"""Characters looked at of a message, for there is no room for more in a line."""
 LONGEST_SENTENCE = 220
 """Characters of a sentence in a headline; the tests tab has all of a test's message, the log of a reason."""
 
@@ -170,3 +173,8 @@ def expectation(view: CaseView) -> str:
 def reason(outcome: Outcome) -> str:
     """The outcome's reason as one harmless line."""
     return one_line(outcome.reason)
+
+
+def beginning(test: Test) -> str:
+    """The first line of what a check says."""
+    return one_line(uncolored(next(iter(test.message[:_BEGINNING].strip().splitlines()), "")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from textual.content import Content
 
 from workbench.session import Run
@@ -16,10 +18,24 @@ _LEAST_BAR = 10
 
 def tests_beside(left: tuple[Test, ...], right: tuple[Test, ...]) -> list[Content]:
     """The tests of both by name, those that differ first."""
-    ours, theirs = ({test.name: test for test in tests} for tests in (left, right))
+    ours, theirs = _by_name(left), _by_name(right)
     names = list(dict.fromkeys((*ours, *theirs)))
     names.sort(key=lambda name: _status(ours.get(name)) == _status(theirs.get(name)))
     return [_test_line(name, ours.get(name), theirs.get(name)) for name in names]
+
+
+type _Name = tuple[str, str, int]
+"""Step, name, and how many of the same there are before it: a report may name several alike."""
+
+
+def _by_name(tests: tuple[Test, ...]) -> dict[_Name, Test]:
+    named: dict[_Name, Test] = {}
+    seen = Counter[tuple[str, str]]()
+    for test in tests:
+        key = test.step, test.name
+        named[(*key, seen[key])] = test
+        seen[key] += 1
+    return named
 
 
 def timing_beside(left_name: str, left: Run, right_name: str, right: Run, width: int, now: float) -> Content:
@@ -97,16 +113,21 @@ def _status(test: Test | None) -> str:
     return test.status if test else "not there"
 
 
-def _test_line(name: str, left: Test | None, right: Test | None) -> Content:
+def _test_line(key: _Name, left: Test | None, right: Test | None) -> Content:
+    step, name, _ = key
     parts: list[str | tuple[str, str]] = []
     for test in (left, right):
         mark = words.TESTS[test.status] if test else words.Mark(" ", "not there", words.MUTED)
         parts.append((f"{mark.sign} {mark.word:<10}", mark.color))
     differs = _status(left) != _status(right)
-    message = next((test.message for test in (right, left) if test and test.message), "")
-    parts += [("≠ " if differs else "  ", words.WARN), (one_line(name), "bold" if differs else "")]
+    said = next((words.beginning(test) for test in (right, left) if test and test.message), "")
+    parts += [
+        ("≠ " if differs else "  ", words.WARN),
+        (f"{one_line(step)}: " if step else "", words.MUTED),
+        (one_line(name), "bold" if differs else ""),
+    ]
     if any(test and test.reruns for test in (left, right)):
         tries = " / ".join(str(test.reruns + 1) if test else "–" for test in (left, right))
         parts.append((f"  ↻ tried {tries} times", words.WARN))
-    parts.append((f"  {one_line(message)}" if message else "", words.MUTED))
+    parts.append((f"  {said}" if said else "", words.MUTED))
     return Content.assemble(*parts)

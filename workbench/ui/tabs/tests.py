@@ -85,7 +85,8 @@ class TestsTab(ReadingTab):
 def _in_full(test: Test) -> str:
     took = f"  {_DIM}{words.seconds(test.seconds)}{_PLAIN}" if test.seconds is not None else ""
     message = test.said or f"{_DIM}It {test.status} and said nothing.{_PLAIN}"
-    return f"{_BOLD}{test.name}{_PLAIN}{took}\n\n{message}\n"
+    name = f"{test.step}: {test.name}" if test.step else test.name
+    return f"{_BOLD}{name}{_PLAIN}{took}\n\n{message}\n"
 
 
 def _silence(run: Run | None) -> str:

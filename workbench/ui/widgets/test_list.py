@@ -6,13 +6,10 @@ from textual.content import Content
 
 from workbench.trials.outcome import Test, TestStatus
 from workbench.ui import words
-from workbench.ui.ansi import uncolored
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.line_list import LineList
 
 ORDER: tuple[TestStatus, ...] = ("error", "failed", "skipped", "passed")
-_BEGINNING = 400
-"""Characters looked at of a message, for there is no room for more in a line."""
 
 
 class TestList(LineList):
@@ -37,11 +34,12 @@ class TestList(LineList):
 
 def _line(test: Test) -> Content:
     mark = words.TESTS[test.status]
-    beginning = next(iter(test.message[:_BEGINNING].strip().splitlines()), "")
+    said = words.beginning(test)
     return Content.assemble(
         (f"{mark.sign} {mark.word:<8}", mark.color),
+        (f"{one_line(test.step)}: " if test.step else "", words.MUTED),
         one_line(test.name),
         (f"  {words.seconds(test.seconds)}" if test.seconds is not None else "", words.MUTED),
         (f"  ↻ tried {test.reruns + 1} times" if test.reruns else "", words.WARN),
-        (f"  {one_line(uncolored(beginning))}" if beginning else "", words.MUTED),
+        (f"  {said}" if said else "", words.MUTED),
     )
