@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,27 @@ def test_a_file_of_one_endless_line_is_broken_between_characters(tmp_path: Path)
 
 def test_a_file_that_is_not_utf8_is_shown_all_the_same(tmp_path: Path) -> None:
     assert everything(from_file(tmp_path / "log", b"\xff\xfe ok\n")) == ["�� ok"]
+
+
+def test_several_files_are_read_one_after_the_other(tmp_path: Path) -> None:
+    texts = ["a\nb", "", "c\n" * BLOCK, "d\n"]
+    paths = [tmp_path / str(number) for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    lines = FileLines(*paths)
+    deque(lines.scan(), maxlen=0)
+    assert everything(lines) == ["a", "b", *["c"] * BLOCK, "d"]
+    lines.close()
+
+
+def test_files_that_were_let_go_of_read_as_empty_lines(tmp_path: Path) -> None:
+    lines = from_file(tmp_path / "log", b"a\nb\n")
+    lines.close()
+    with (tmp_path / "another").open("w+b") as another:
+        another.write(b"c\nd\n")
+        another.flush()
+        assert everything(lines) == ["", ""]
+        assert list(lines.scan()) == []
 
 
 def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.ui.driving import Driven, opened, until
 from tests.ui.streams import PASSING, TASK, Stream, holding, passed
@@ -320,6 +324,14 @@ async def test_every_step_of_a_task_has_its_trajectory(tmp_path: Path) -> None:
             assert any(step in line and f"bash {command}" in line for line in text.splitlines())
 
 
+async def test_a_trajectory_in_which_no_agent_has_acted_so_far_is_no_script_s(tmp_path: Path) -> None:
+    told = trajectory({"step_id": 1, "source": "user", "message": "Count the words."})
+    async with opened(at(holding(), "oracle-1", trial(tmp_path, agent__trajectory_json=told))) as driven:
+        text = await show(driven, "trajectory")
+        assert "Count the words." in text
+        assert "script" not in text
+
+
 async def test_a_broken_trajectory_says_what_is_wrong(tmp_path: Path) -> None:
     directory = trial(tmp_path, agent__trajectory_json="{")
     async with opened(at(holding(), "oracle-1", directory)) as driven:
@@ -365,11 +377,9 @@ async def test_the_log_begins_with_what_was_raised(tmp_path: Path) -> None:
         assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
 
 
-async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_directory(tmp_path: Path) -> None:
-    (tmp_path / "verifier").mkdir()
-    (tmp_path / "verifier" / "test-stdout.txt").write_text("kept on disk\n")
+def recalled(directory: Path) -> Stream:
     stream = Stream().engine().task()
-    stream.add(
+    return stream.add(
         ev.RunRecalled(
             at=stream.now,
             task=TASK,
@@ -377,12 +387,47 @@ async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_direc
             run="earlier",
             outcome=passed(),
             ran_at=stream.now - 600,
-            trial_dir=str(tmp_path),
+            trial_dir=str(directory),
         )
     )
-    async with opened(stream) as driven:
+
+
+async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_directory(tmp_path: Path) -> None:
+    async with opened(recalled(trial(tmp_path, **{"verifier__test-stdout_txt": "kept on disk\n"}))) as driven:
         await idle(driven)
         assert "kept on disk" in driven.text
+
+
+async def test_output_of_every_step_is_read_in_the_order_in_which_they_ran(tmp_path: Path) -> None:
+    directory = trial(
+        tmp_path,
+        **{f"steps__{name}__verifier__test-stdout_txt": f"of {name}\n" for name in ("build", "setup", "use")},
+        **{f"steps__{name}__agent__oracle_txt": f"for {name}\n" for name in ("build", "setup", "use")},
+        result_json={"step_results": [{"step_name": name} for name in ("setup", "build", "use")]},
+    )
+    async with opened(recalled(directory)) as driven:
+        await idle(driven)
+        parts = ("of setup", "of build", "of use")
+        assert sorted(parts, key=driven.text.index) == [*parts]
+        assert "3 lines" in driven.text
+        assert "for setup" in await show(driven, "agent")
+
+
+async def test_output_that_may_not_be_read_is_said_to_be_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = trial(tmp_path, **{"verifier__test-stdout_txt": "kept on disk\n"})
+    may_open: Any = Path.open
+
+    def refused(path: Path, *args: Any, **options: Any) -> Any:
+        if tmp_path in path.parents:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return may_open(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refused)
+    async with opened(recalled(directory)) as driven:
+        await idle(driven)
+        assert "The file cannot be read: Permission denied." in driven.text
 
 
 async def test_of_an_earlier_run_whose_directory_is_not_here_nothing_is_said_that_nobody_knows() -> None:

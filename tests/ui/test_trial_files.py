@@ -67,7 +67,7 @@ def test_links_are_not_followed_to_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     trial(tmp_path / "trial", agent__x_log="x")
     os.symlink(tmp_path / "secret", tmp_path / "trial" / "agent" / "oracle.txt")
-    assert trial_files.output_file(tmp_path / "trial", "agent") is None
+    assert trial_files.output_files(tmp_path / "trial", "agent") == []
     assert trial_files.read(tmp_path / "trial" / "agent" / "oracle.txt") == ""
 
 
@@ -194,6 +194,6 @@ def test_what_another_user_keeps_to_himself_is_not_there(
 
     monkeypatch.setattr(Path, "stat", refused)
     assert trial_files.roots(tmp_path) == [("", tmp_path)]
-    assert trial_files.output_file(tmp_path, "agent") is None
+    assert trial_files.output_files(tmp_path, "agent") == []
     assert trajectories.files(tmp_path) == []
     assert not trajectories.read(tmp_path)

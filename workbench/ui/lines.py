@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import ExitStack
+from io import FileIO
 from pathlib import Path
 
 BLOCK = 64 * 1024
@@ -142,43 +144,56 @@ class LiveLines(Lines):
 
 
 class FileLines(Lines):
-    """The lines of a file, read as they are looked at. A file that shrinks meanwhile reads as empty there."""
+    """The lines of files, one after the other, read as they are looked at.
 
-    def __init__(self, path: Path) -> None:
+    Where a file shrinks meanwhile, cannot be read any more or has been closed, its lines are empty.
+    """
+
+    def __init__(self, *paths: Path) -> None:
         """
         Raises:
-            OSError: it cannot be opened.
+            OSError: one cannot be opened.
         """
         super().__init__()
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._offsets = [0]
-        """Where each block starts, and where the last one ends, in bytes."""
+        with ExitStack() as files:
+            self._files = [files.enter_context(path.open("rb", buffering=0)) for path in paths]
+            self._open = files.pop_all()
+        self._parts: list[tuple[FileIO, int, int]] = []
+        """Of each block the file, and where in it the block starts and ends, in bytes."""
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def scan(self) -> Iterator[None]:
-        """Find the file's lines, block by block, so that the caller can breathe in between."""
-        while data := os.pread(self._file, BLOCK, self._offsets[-1]):
-            end = len(data) if len(data) < BLOCK else data.rfind(b"\n") + 1 or _whole(data)
-            text = _decode(data[:end])
-            self._starts.append(self._count)
-            self._offsets.append(self._offsets[-1] + end)
-            self._count += text.count("\n") + (not text.endswith("\n"))
-            yield
+        """Find the lines, block by block, so that the caller can breathe in between."""
+        for file in self._files:
+            at = 0
+            while data := _read(file, BLOCK, at):
+                end = len(data) if len(data) < BLOCK else data.rfind(b"\n") + 1 or _whole(data)
+                text = _decode(data[:end])
+                self._starts.append(self._count)
+                self._parts.append((file, at, at + end))
+                self._count += text.count("\n") + (not text.endswith("\n"))
+                at += end
+                yield
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._file)
+        """Let go of the files."""
+        self._open.close()
 
     def _load(self, block: int) -> str:
-        start, end = self._offsets[block : block + 2]
-        count = (self._starts[block + 1] if block + 1 < len(self._starts) else self._count) - self._starts[
-            block
-        ]
-        text = _decode(os.pread(self._file, end - start, start))
-        return text + "\n" * (count - text.count("\n"))
+        file, start, end = self._parts[block]
+        following = self._starts[block + 1] if block + 1 < len(self._starts) else self._count
+        text = _decode(_read(file, end - start, start))
+        return text + "\n" * (following - self._starts[block] - text.count("\n"))
+
+
+def _read(file: FileIO, size: int, at: int) -> bytes:
+    try:
+        return b"" if file.closed else os.pread(file.fileno(), size, at)
+    except OSError:
+        return b""
 
 
 def breaks(text: str) -> str:

@@ -85,7 +85,7 @@ def differences(left: Run, right: Run) -> Iterator[str]:
 
 
 def _silence(run: Run, otherwise: str) -> str:
-    return trial_files.GONE if trial_files.is_gone(run) else otherwise
+    return trial_files.gone(run) or otherwise
 
 
 def _said(line: str) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from workbench.events import OutputSource
 from workbench.session import Run
 from workbench.trials.content_kind import SNIFFED, content_kind
@@ -26,9 +28,19 @@ _NO_LOGS = {"exit-code.txt"}
 _READ_LIMIT = 1024 * 1024
 FILES_LIMIT = 5000
 """Files listed of one trial."""
-GONE = "What this run left is not here: a recording has none of it, and older runs may have been forgotten."
+_GONE = "What this run left is not here: a recording has none of it, and older runs may have been forgotten."
 
 type FileKind = Literal["text", "image", "binary", "link", "directory", "missing"]
+
+
+class _Step(msgspec.Struct):
+    step_name: str
+
+
+class _Result(msgspec.Struct):
+    """What is read here of Harbor's result."""
+
+    step_results: list[_Step] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,35 +66,45 @@ class Artifact:
     """`ok`, `failed`, `empty` or `skipped`."""
 
 
-def is_gone(run: Run) -> bool:
-    """Whether what an ended run left is not there, so that it tells nothing of what there was."""
-    return run.state == "ended" and bool(run.trial_dir) and not os.path.isdir(run.trial_dir)
-
-
 def roots(trial: Path) -> list[tuple[str, Path]]:
-    """The step names and directories of a trial; one step without a name where it has no steps."""
+    """The step names and directories of a trial, as they ran; one step without a name where it has none."""
     steps = trial / "steps"
     with suppress(OSError):
         if steps.is_dir() and not steps.is_symlink():
-            found = [
-                (path.name, path)
-                for path in sorted(steps.iterdir())
-                if path.is_dir() and not path.is_symlink()
-            ]
+            found = [path for path in steps.iterdir() if path.is_dir() and not path.is_symlink()]
+            order = {name: at for at, name in enumerate(_steps(trial))}
+            # Without a result yet, the one that was begun first has had nothing put in it for the longest.
+            found.sort(
+                key=lambda path: (order.get(path.name, len(order)), path.stat().st_mtime_ns, path.name)
+            )
             if found:
-                return found
+                return [(path.name, path) for path in found]
     return [("", trial)]
 
 
-def output_file(trial: Path, source: OutputSource) -> Path | None:
-    """The file that holds what a source printed; None where there is none, or several."""
-    found = [root / name for _, root in roots(trial) for name in _NAMES[source] if is_plain(root / name)]
-    if not found and source == "agent":
-        # Each agent that Harbor installs keeps what it printed in a file of its own name.
-        with suppress(OSError):
-            logs = [path for _, root in roots(trial) for path in (root / "agent").glob("*.txt")]
-            found = [path for path in logs if is_plain(path) and path.name not in _NO_LOGS]
-    return found[0] if len(found) == 1 else None
+def _steps(trial: Path) -> list[str]:
+    """The names of the steps in Harbor's result."""
+    try:
+        result = msgspec.json.decode(read(trial / "result.json"), type=_Result)
+    except (msgspec.MsgspecError, RecursionError):
+        return []
+    return [step.step_name for step in result.step_results or ()]
+
+
+def output_files(trial: Path, source: OutputSource) -> list[Path]:
+    """The files that hold what a source printed, one for each step; none where there are several for one."""
+    found: list[Path] = []
+    for _, root in roots(trial):
+        its = [root / name for name in _NAMES[source] if is_plain(root / name)]
+        if not its and source == "agent":
+            # Each agent that Harbor installs keeps what it printed in a file of its own name.
+            with suppress(OSError):
+                logs = (root / "agent").glob("*.txt")
+                its = [path for path in logs if is_plain(path) and path.name not in _NO_LOGS]
+        if len(its) > 1:
+            return []
+        found += its
+    return found
 
 
 def printed(run: Run, source: OutputSource, limit: int = _READ_LIMIT) -> str:
@@ -91,8 +113,8 @@ def printed(run: Run, source: OutputSource, limit: int = _READ_LIMIT) -> str:
     Args:
         limit: Bytes read of a file, at most.
     """
-    path = output_file(Path(run.trial_dir), source) if run.trial_dir and not is_complete(run) else None
-    return read(path, limit) if path else run.text(source)
+    paths = output_files(Path(run.trial_dir), source) if run.trial_dir and not is_complete(run) else []
+    return "".join(read(path, limit) for path in paths) if paths else run.text(source)
 
 
 def is_complete(run: Run) -> bool:
@@ -119,6 +141,17 @@ def read(path: Path, limit: int = _READ_LIMIT) -> str:
             return file.read().decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def gone(run: Run | None) -> str:
+    """What stands in place of all that a run left, where its trial directory is not there; else empty."""
+    there = run is None or run.state != "ended" or not run.trial_dir or os.path.isdir(run.trial_dir)
+    return "" if there else _GONE
+
+
+def unreadable(error: OSError) -> str:
+    """What stands in place of a file that cannot be opened."""
+    return f"The file cannot be read: {error.strerror}."
 
 
 def artifacts(trial: Path) -> list[Artifact]:

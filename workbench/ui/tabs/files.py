@@ -87,9 +87,8 @@ class FilesTab(ReadingTab):
         self._summarise()
         self.query_one(LineList).show(len(found.rows), self._line)
         if not found.rows:
-            gone = run is not None and trial_files.is_gone(run)
-            silence = trial_files.GONE if gone else "The run has left no files so far."
-            self.query_one(TextPane).show(None, silence=Content(silence))
+            said = trial_files.gone(run) or "The run has left no files so far."
+            self.query_one(TextPane).show(None, silence=Content(said))
 
     def on_resize(self) -> None:
         """Fit the path again."""
@@ -152,7 +151,11 @@ class FilesTab(ReadingTab):
             lines = LiveLines()
             lines.append(highlighted(trial_files.read(path), row.path))
         else:
-            lines = self._file = FileLines(path)
+            try:
+                lines = self._file = FileLines(path)
+            except OSError as error:
+                pane.show(None, silence=Content(trial_files.unreadable(error)))
+                return
             await in_slices(self._file.scan())
         pane.show(lines, silence=Content("The file is empty."))
 

@@ -52,9 +52,8 @@ class LogTab(RunTab):
 
     def _put(self, run: Run, lines: LiveLines) -> None:
         if self.is_attached and self._told[:1] == (run.id,):
-            gone = trial_files.is_gone(run)
-            silence = trial_files.GONE if gone else "Harbor has logged nothing for this run."
-            self.query_one(LogPane).show(lines, silence=Content(silence))
+            said = trial_files.gone(run) or "Harbor has logged nothing for this run."
+            self.query_one(LogPane).show(lines, silence=Content(said))
 
 
 def _text(run: Run) -> str:

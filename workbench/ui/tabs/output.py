@@ -17,7 +17,7 @@ from workbench.ui.run_output import RunOutput
 from workbench.ui.screen_commands import MAIN
 from workbench.ui.slices import in_slices
 from workbench.ui.tabs.tab import RunTab, Shown
-from workbench.ui.trial_files import GONE, is_complete, is_gone, output_file
+from workbench.ui.trial_files import gone, is_complete, output_files, unreadable
 from workbench.ui.widgets.log_pane import LogPane
 from workbench.ui.widgets.log_view import LogView
 
@@ -35,6 +35,8 @@ class OutputTab(RunTab):
         self._output: RunOutput | None = None
         self._kept: list[RunOutput] = []
         self._file: FileLines | None = None
+        self._said = ""
+        """Why the file could not be opened."""
 
     def compose(self) -> ComposeResult:
         """The output."""
@@ -59,14 +61,14 @@ class OutputTab(RunTab):
         if self._output is None or self._output.run is not run:
             self._forget()
             self._output = self._taken(run) if run else None
-        silence = _silence(self.app, self._source, shown)
+        silence = Content(self._said) if self._said else _silence(self.app, self._source, shown)
         if run is None or self._output is None:
             pane.show(None, silence=silence)
             return
         before = self._output.seen
         if not self._output.take():
             self._show_rest()
-        if run.state == "ended" and self._file is None and not self._output.whole:
+        if run.state == "ended" and not (self._file or self._said or self._output.whole):
             self._read_file(run)
         pane.show(
             self.lines,
@@ -93,10 +95,13 @@ class OutputTab(RunTab):
     @work(exclusive=True)
     async def _read_file(self, run: Run) -> None:
         """Show what the trial directory kept, where the stream did not bring all of it."""
-        path = output_file(Path(run.trial_dir), self._source) if run.trial_dir else None
-        if path is None:
+        paths = output_files(Path(run.trial_dir), self._source) if run.trial_dir else []
+        try:
+            lines = FileLines(*paths)
+        except OSError as error:
+            self._said = unreadable(error)
+            self.query_one(LogView).silence = Content(self._said)
             return
-        lines = FileLines(path)
         await in_slices(lines.scan())
         if self._output and self._output.run is run and len(lines):
             self._file = lines
@@ -107,7 +112,7 @@ class OutputTab(RunTab):
     def _forget(self) -> None:
         if self._file:
             self._file.close()
-        self._file = None
+        self._file, self._said = None, ""
 
     def on_unmount(self) -> None:
         """Let go of the file."""
@@ -134,8 +139,8 @@ def _silence(app: App[Any], source: OutputSource, shown: Shown) -> Content:
     if run.state == "ended":
         if run.did_without(source):
             return Content(f"The {source} did not run.")
-        if is_gone(run) and not is_complete(run):
-            return Content(GONE)
+        if not is_complete(run) and (said := gone(run)):
+            return Content(said)
         if installed:
             return Content("No file alone has what the agent printed; the files tab lists what it left.")
         return Content(f"The {source} printed nothing.")

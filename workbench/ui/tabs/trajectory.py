@@ -99,8 +99,8 @@ class TrajectoryTab(ReadingTab):
         """What stands where there is no trajectory."""
         if shown.run and shown.run.state == "running":
             return _RUNNING
-        if shown.run and trial_files.is_gone(shown.run):
-            return trial_files.GONE
+        if said := trial_files.gone(shown.run):
+            return said
         if shown.task.is_elsewhere:
             return _NONE
         trace, again = (key_shown(self.app, MAIN[name]) for name in ("trace.toggle", "run.case"))
@@ -256,7 +256,9 @@ def _summary(told: trajectories.Trajectories) -> Content:
     agent = told.whole[-1].agent
     who = " ".join(part for part in (agent.name, agent.version, agent.model_name or "") if part)
     parts = [one_line(who) or "an agent", f"{len(told.steps):,} steps"]
-    if all(one.step.scripted for one in told.steps if one.step.source == "agent"):
+    if (by_agent := [one.step for one in told.steps if one.step.source == "agent"]) and all(
+        step.scripted for step in by_agent
+    ):
         parts.append("a script's commands, no model")
     finals = [one.final_metrics for one in told.whole if one.final_metrics]
     totals = atif.Metrics(
