@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from workbench import wishes
 from workbench.cases.case import Case
 from workbench.settings import Loaded, Settings
 from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
+from workbench.ui.slices import in_slices
+from workbench.ui.tabs import output
 from workbench.ui.widgets.case_list import Cases
 from workbench.ui.widgets.line_list import LineList
 from workbench.ui.widgets.log_view import LogView
@@ -396,6 +400,23 @@ async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_direc
     async with opened(recalled(trial(tmp_path, **{"verifier__test-stdout_txt": "kept on disk\n"}))) as driven:
         await idle(driven)
         assert "kept on disk" in driven.text
+
+
+@pytest.mark.parametrize(("kept", "said"), [("kept\n", "kept"), ("", "The verifier printed nothing.")])
+async def test_nothing_is_said_of_what_is_still_being_read(
+    kept: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = asyncio.Event()
+
+    async def when_allowed(work: Iterator[object]) -> None:
+        await may_go_on.wait()
+        await in_slices(work)
+
+    monkeypatch.setattr(output, "in_slices", when_allowed)
+    async with opened(recalled(trial(tmp_path, **{"verifier__test-stdout_txt": kept}))) as driven:
+        assert "printed" not in driven.text
+        may_go_on.set()
+        await until(driven.pilot, lambda: said in driven.text)
 
 
 async def test_output_of_every_step_is_read_in_the_order_in_which_they_ran(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,7 +134,7 @@ class FilesTab(ReadingTab):
         self._close()
         if isinstance(row, ChangeRow):
             difference = LiveLines()
-            difference.append(highlighted(row_text(row), "it.diff"))
+            difference.append(await asyncio.to_thread(highlighted, row_text(row), "it.diff"))
             pane.show(difference, silence=Content())
             return
         if isinstance(row, Artifact):
@@ -149,7 +150,8 @@ class FilesTab(ReadingTab):
         lines: Lines
         if row.size <= LARGEST:
             lines = LiveLines()
-            lines.append(highlighted(trial_files.read(path), row.path))
+            # A large file takes a second.
+            lines.append(await asyncio.to_thread(lambda: highlighted(trial_files.read(path), row.path)))
         else:
             try:
                 lines = self._file = FileLines(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ class OutputTab(RunTab):
         self._output: RunOutput | None = None
         self._kept: list[RunOutput] = []
         self._file: FileLines | None = None
-        self._said = ""
-        """Why the file could not be opened."""
+        self._said: Content | None = None
+        """What stands in place of a file that was looked for and brought nothing."""
 
     def compose(self) -> ComposeResult:
         """The output."""
@@ -61,7 +62,7 @@ class OutputTab(RunTab):
         if self._output is None or self._output.run is not run:
             self._forget()
             self._output = self._taken(run) if run else None
-        silence = Content(self._said) if self._said else _silence(self.app, self._source, shown)
+        silence = self._said or _silence(self.app, self._source, shown)
         if run is None or self._output is None:
             pane.show(None, silence=silence)
             return
@@ -69,7 +70,8 @@ class OutputTab(RunTab):
         if not self._output.take():
             self._show_rest()
         if run.state == "ended" and not (self._file or self._said or self._output.whole):
-            self._read_file(run)
+            self._read_file(run, silence)
+            silence = Content()
         pane.show(
             self.lines,
             silence=silence,
@@ -93,26 +95,30 @@ class OutputTab(RunTab):
                 self.show(self._shown)
 
     @work(exclusive=True)
-    async def _read_file(self, run: Run) -> None:
+    async def _read_file(self, run: Run, silence: Content) -> None:
         """Show what the trial directory kept, where the stream did not bring all of it."""
         paths = output_files(Path(run.trial_dir), self._source) if run.trial_dir else []
         try:
             lines = FileLines(*paths)
         except OSError as error:
-            self._said = unreadable(error)
-            self.query_one(LogView).silence = Content(self._said)
+            self._said = self.query_one(LogView).silence = Content(unreadable(error))
             return
-        await in_slices(lines.scan())
-        if self._output and self._output.run is run and len(lines):
-            self._file = lines
-            self.query_one(LogPane).show(lines, silence=Content())
-        else:
-            lines.close()
+        with ExitStack() as unless_shown:
+            unless_shown.callback(lines.close)
+            await in_slices(lines.scan())
+            if self._output is None or self._output.run is not run:
+                return
+            if len(lines):
+                unless_shown.pop_all()
+                self._file = lines
+                self.query_one(LogPane).show(lines, silence=Content())
+            else:
+                self._said = self.query_one(LogView).silence = silence
 
     def _forget(self) -> None:
         if self._file:
             self._file.close()
-        self._file, self._said = None, ""
+        self._file = self._said = None
 
     def on_unmount(self) -> None:
         """Let go of the file."""

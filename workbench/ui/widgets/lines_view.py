@@ -59,6 +59,8 @@ class LinesView(ScrollView, can_focus=True):
         """Whether more lines may come."""
         self._silence = Content()
         self._silent: list[Strip] | None = None
+        self._silent_room = 0
+        """Cells that what is said was wrapped for."""
         self._lines: Lines = LiveLines()
         self._rows = Rows(self._lines, None)
         self._laid_out: LRUCache[tuple[int, int | None, bool], Rows] = LRUCache(8)
@@ -317,8 +319,9 @@ class LinesView(ScrollView, can_focus=True):
 
     @property
     def _silent_strips(self) -> list[Strip]:
-        if self._silent is None:
-            room = self.scrollable_content_region.width - _MARGIN.width
+        room = self.scrollable_content_region.width - _MARGIN.width
+        if self._silent is None or room != self._silent_room:
+            self._silent_room = room
             style = self.get_visual_style("lines-view--silence")
             text = Visual.to_strips(self, self._silence, max(1, room), None, style, apply_selection=False)
             left = Strip.blank(_MARGIN.left, style.rich_style)
