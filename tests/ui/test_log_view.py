@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -239,6 +240,52 @@ async def test_output_without_failures_says_so() -> None:
         app.query_one(LogView).focus()
         await press(pilot, "exclamation_mark")
         assert [toast.message for toast in app._notifications] == ["No line speaks of a failure."]
+
+
+class Looked(LiveLines):
+    """Lines that know whether anybody has looked at them."""
+
+    looked = False
+
+    def block(self, block: int) -> list[str]:
+        self.looked = True
+        return super().block(block)
+
+
+@pytest.mark.parametrize("typed", ["", "FAILED"])
+async def test_what_was_looked_for_in_other_lines_is_let_go(typed: str) -> None:
+    app = Shown()
+    async with app.run_test(notifications=True, size=(40, 10)) as pilot:
+        view = app.query_one(LogView)
+        lines, others = Looked(), LiveLines()
+        lines.append(numbered(200_000) + "FAILED\n")
+        others.append(numbered(100))
+        view.follow = False
+        view.show(lines)
+        await settle(pilot)
+        lines.looked = False
+        if typed:
+            view.search(typed)
+        else:
+            view.action_first_failure()
+        while not lines.looked:
+            await asyncio.sleep(0)
+        view.show(others)
+        await settle(pilot)
+        assert "match 1" not in view.state
+        assert view.scroll_offset.y == 0
+        assert not app._notifications
+
+
+async def test_more_than_a_clipboard_holds_is_not_sent_to_the_terminal() -> None:
+    async with showing("x" * 100 + "\n") as (pilot, view):
+        await press(pilot, "y")
+        assert pilot.app.clipboard == "x" * 100
+        lines = LiveLines()
+        lines.append(numbered(200_000))
+        view.show(lines)
+        await press(pilot, "y")
+        assert pilot.app.clipboard == "x" * 100
 
 
 async def test_selected_text_is_what_is_seen_without_colours() -> None:

@@ -13,6 +13,7 @@ from textual.actions import SkipAction
 from textual.message import Message
 from textual.strip import Strip
 
+from workbench.ui.commands import key_shown
 from workbench.ui.finding import FAILURE, Search, Words
 from workbench.ui.lines import Lines
 from workbench.ui.opening import places
@@ -20,6 +21,9 @@ from workbench.ui.screen_commands import OUTPUT
 from workbench.ui.slices import in_slices
 from workbench.ui.strips import restyle
 from workbench.ui.widgets.lines_view import LinesView
+
+_MOST_COPIED = 1024 * 1024
+"""Characters; terminals take no more at once, and many take less."""
 
 
 class LogView(LinesView):
@@ -70,6 +74,9 @@ class LogView(LinesView):
         """Show other lines, from their end when following, else from their start."""
         self._match = None
         self._search = Search(lines, self._search.wanted) if self._search else None
+        if lines is not self.lines:
+            for group in ("failure", "search"):
+                self.workers.cancel_group(self, group)
         super().show(lines)
 
     def grown(self) -> None:
@@ -113,11 +120,23 @@ class LogView(LinesView):
 
     def action_copy(self) -> None:
         """Copy what is selected, else everything that is kept."""
-        text = self.screen.get_selected_text() or "\n".join(self.texts())
+        text = self.screen.get_selected_text() or "\n".join(self._up_to(_MOST_COPIED))
+        if len(text) > _MOST_COPIED:
+            pager = key_shown(self.app, OUTPUT["output.pager"])
+            said = f"This is too much for a clipboard: select a part of it, or press {pager} for the pager."
+            self.notify(said, severity="warning")
+            return
         self.app.copy_to_clipboard(text)
         self.screen.clear_selection()
         count = text.count("\n") + 1
         self.notify(f"Copied {count:,} line{'s' if count > 1 else ''}.")
+
+    def _up_to(self, characters: int) -> Iterator[str]:
+        """The lines as they are shown, until there are more characters than that."""
+        for text in self.texts():
+            yield text
+            if (characters := characters - len(text) - 1) < 0:
+                return
 
     def action_pager(self) -> None:
         """Show everything in the pager."""
