@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from workbench.ui.compare.align import Row, align, differences, differing
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=30)
+TEXT = st.text(alphabet="ab ", max_size=30)
 
 
 def shown(left: list[str], right: list[str]) -> list[tuple[str | None, str | None, bool]]:
@@ -91,3 +92,22 @@ def test_differing_words_are_found_in_both_lines() -> None:
 
 def test_lines_with_little_in_common_are_not_compared_word_by_word() -> None:
     assert differing("6 passed", "Traceback (most recent call last):") is None
+
+
+@given(TEXT, TEXT)
+def test_what_is_not_marked_of_two_lines_is_the_same_in_both(left: str, right: str) -> None:
+    if (spans := differing(left, right)) is not None:
+        assert _without(left, spans[0]) == _without(right, spans[1])
+
+
+def _without(line: str, spans: list[tuple[int, int]]) -> str:
+    for start, end in reversed(spans):
+        line = line[:start] + line[end:]
+    return line
+
+
+def test_long_lines_of_many_equal_words_are_compared_at_once() -> None:
+    left, right = "ab " * 1300 + "end", "ab " * 600 + "cd " * 300 + "ab " * 450 + "end"
+    start = time.perf_counter()
+    assert differing(left, right) == ([(1800, 1800 + 3 * 250 - 1)], [(1800, 1800 + 3 * 300 - 1)])
+    assert time.perf_counter() - start < 0.1

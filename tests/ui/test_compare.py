@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.ui.driving import Driven, opened, until
 from tests.ui.streams import PASSING, TASK, Stream, failed, holding, passed
 from tests.ui.trials import agent_step, at, trajectory, trial
@@ -69,6 +71,22 @@ async def test_differing_lines_have_signs_and_n_goes_to_them() -> None:
         assert "difference 1 of 2" in driven.text
         await driven.press("N")
         assert "difference 2 of 2" in driven.text
+
+
+@pytest.mark.parametrize("size", [(160, 30), (80, 24)])
+async def test_long_lines_are_read_to_their_end_on_both_sides(size: tuple[int, int]) -> None:
+    wide = "\x1b[1m中\x1b[0m\tx " * 20
+    stream = Stream().engine().task().whole("oracle", passed(), f"{wide} left end\n")
+    stream.whole("nop", failed(), f"{wide} right end\n")
+    async with opened(stream, size=size) as driven:
+        await compared(driven, "j", "c")
+        await compared(driven, *["right"] * 200)
+        assert "left end" in driven.text
+        await compared(driven, "o")
+        assert "right end" in driven.text
+        view = next(iter(driven.app.screen.query(AlignedView)))
+        column = view.size.width // 2 if view.beside else view.size.width
+        assert view.virtual_size.width <= 20 * 10 + 10 + view.size.width - column + 5
 
 
 async def test_where_there_is_room_for_one_only_a_key_shows_the_other() -> None:

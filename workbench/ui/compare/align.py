@@ -11,7 +11,8 @@ from difflib import SequenceMatcher
 
 _SMALL = 1_000_000
 """Pairs of lines up to which each is held against each."""
-_LONG_LINE = 1000
+_FEW_WORDS = 4000
+"""Pairs of words up to which each is held against each: a line is marked while it is drawn."""
 _ALIKE = 0.5
 """The share of words that two lines must have in common for their differences to be worth marking."""
 # What differs between any two runs and means nothing: durations, clock times, addresses.
@@ -53,20 +54,30 @@ def differences(rows: Sequence[Row]) -> list[int]:
 
 def differing(left: str, right: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
     """Where two lines differ, word by word, as spans of characters in each; None where little is alike."""
-    if max(len(left), len(right)) > _LONG_LINE:
-        return None
     ours, theirs = _WORD.findall(left), _WORD.findall(right)
-    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    head = _alike(ours, theirs)
+    tail = _alike(ours[head:][::-1], theirs[head:][::-1])
+    a, b, c, d = head, len(ours) - tail, head, len(theirs) - tail
+    parts = [(a, b, c, d)] if b > a or d > c else []
+    same = head + tail
+    if (b - a) * (d - c) <= _FEW_WORDS:
+        matcher = SequenceMatcher(None, ours[a:b], theirs[c:d], autojunk=False)
+        same += sum(block.size for block in matcher.get_matching_blocks())
+        codes = matcher.get_opcodes()
+        parts = [(a + i, a + j, c + k, c + m) for tag, i, j, k, m in codes if tag != "equal"]
+    if 2 * same < _ALIKE * (len(ours) + len(theirs)):
         return None
-    places = [_starts(words) for words in (ours, theirs)]
-    spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "equal":
-            for span, starts, (begin, end) in zip(spans, places, ((a, b), (c, d)), strict=True):
-                if end > begin:
-                    span.append((starts[begin], starts[end]))
-    return spans
+    starts, other_starts = _starts(ours), _starts(theirs)
+    return (
+        [(starts[i], starts[j]) for i, j, _, _ in parts if j > i],
+        [(other_starts[k], other_starts[m]) for _, _, k, m in parts if m > k],
+    )
+
+
+def _alike(ours: list[str], theirs: list[str]) -> int:
+    """How many words both begin with."""
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(ours), len(theirs)))
 
 
 def _starts(words: list[str]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.cache import LRUCache
@@ -14,7 +15,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from workbench.ui.ansi import PLAIN, Palette, pieces
+from workbench.ui.ansi import PLAIN, Palette, pieces, shown, uncolored
 from workbench.ui.compare.align import Row, differences, differing
 from workbench.ui.screen_commands import ALIGNED
 from workbench.ui.strips import restyle
@@ -24,6 +25,10 @@ type Side = Literal["both", "left", "right"]
 
 _BESIDE = 100
 """Cells from which two columns have room."""
+_BETWEEN = 3
+"""Cells between two columns: the sign and a blank on either side."""
+_SIGN = 2
+"""Cells before a single column."""
 
 
 class AlignedView(ScrollView, can_focus=True):
@@ -49,6 +54,7 @@ class AlignedView(ScrollView, can_focus=True):
         self._left: Sequence[str] = ()
         self._right: Sequence[str] = ()
         self._rows: Sequence[Row] = ()
+        self._longest = 0
         self._differences: list[int] = []
         self._here: int | None = None
         """The difference that was gone to."""
@@ -58,20 +64,30 @@ class AlignedView(ScrollView, can_focus=True):
         self._strips: LRUCache[int, tuple[Strip, Strip]] = LRUCache(512)
         self._colors: Palette | None = None
 
-    def show(self, left: Sequence[str], right: Sequence[str], rows: Sequence[Row]) -> None:
+    def show(self, left: Sequence[str], right: Sequence[str], rows: Sequence[Row], longest: int) -> None:
         """Show two texts, as `align` has put them beside each other, at their first difference.
 
         Whoever has moved since stays where they are: the texts may be those of a run that lasts.
+
+        Args:
+            longest: Cells of the longest line, as `cells` counts them.
         """
         self._left, self._right, self._rows = left, right, rows
         self._differences = differences(rows)
         self._here = None
         self._strips.clear()
-        longest = max(map(len, (*left, *right)), default=0)
-        self._placing = True
-        self.virtual_size = Size(longest if self.beside else longest + 2, len(rows))
+        self._longest = longest
+        self._make_room()
         self._begin()
         self.refresh()
+
+    def _make_room(self) -> None:
+        """Let both texts be scrolled to the end of the longest line, in the column that it has."""
+        width = self.scrollable_content_region.width
+        column = (width - _BETWEEN) // 2 if self.beside else width - _SIGN
+        self._placing = True
+        self.virtual_size = Size(self._longest + width - column, len(self._rows))
+        self._placing = False
 
     @property
     def beside(self) -> bool:
@@ -137,6 +153,7 @@ class AlignedView(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Draw for another width, and keep the first difference in sight."""
+        self._make_room()
         self._begin()
         self.refresh()
 
@@ -159,11 +176,11 @@ class AlignedView(ScrollView, can_focus=True):
         shift = self.scroll_offset.x
         if not self.beside:
             text = left if self.one_side == "left" else right
-            body = text.crop_extend(shift, shift + width - 2, style)
+            body = text.crop_extend(shift, shift + width - _SIGN, style)
             return Strip([sign, Segment(" ", style), *body]).apply_style(style)
-        half = (width - 3) // 2
+        half = (width - _BETWEEN) // 2
         first = left.crop_extend(shift, shift + half, style)
-        second = right.crop_extend(shift, shift + width - 3 - half, style)
+        second = right.crop_extend(shift, shift + width - _BETWEEN - half, style)
         blank = Segment(" ", style)
         return Strip([*first, blank, sign, blank, *second]).apply_style(style)
 
@@ -210,3 +227,10 @@ class AlignedView(ScrollView, can_focus=True):
         if self._colors is None:
             self._colors = palette(self.app.theme_variables)
         return self._colors
+
+
+def cells(line: str) -> int:
+    """How wide a line is drawn."""
+    if line.isascii() and line.isprintable():
+        return len(line)
+    return cell_len(shown(uncolored(line)))

@@ -14,8 +14,8 @@ from workbench.session import Run
 from workbench.trials.outcome import Test
 from workbench.ui import words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.compare.align import Row, align
-from workbench.ui.compare.aligned_view import AlignedView
+from workbench.ui.compare.align import align
+from workbench.ui.compare.aligned_view import AlignedView, cells
 from workbench.ui.compare.material import Matter, lines, stamp
 from workbench.ui.compare.others import Seen, task_name
 from workbench.ui.compare.tables import tests_beside, timing_beside
@@ -136,18 +136,22 @@ class CompareScreen(FullLayout[None]):
         told = (stamp(left, matter), stamp(right, matter))
         if self._stamps.get(matter) != told:
             self._stamps[matter] = told
-            self._align(matter, left, right)
+            self._align(matter, left, right, told)
 
-    @work(thread=True, exclusive=True)
-    def _align(self, matter: Matter, left: Run, right: Run) -> None:
+    @work(thread=True)
+    def _align(self, matter: Matter, left: Run, right: Run, told: object) -> None:
         ours, theirs = lines(left, matter), lines(right, matter)
         rows = align(ours, theirs)
-        self.app.call_from_thread(self._put, matter, ours, theirs, rows)
+        longest = max(map(cells, (*ours, *theirs)), default=0)
 
-    def _put(self, matter: Matter, ours: list[str], theirs: list[str], rows: list[Row]) -> None:
-        if self.is_attached:
-            self.query_one(f"#compare-{matter} AlignedView", AlignedView).show(ours, theirs, rows)
-            self._show_state()
+        def put() -> None:
+            # What took longer than what was asked for after it comes too late.
+            if self.is_attached and self._stamps.get(matter) == told:
+                view = self.query_one(f"#compare-{matter} AlignedView", AlignedView)
+                view.show(ours, theirs, rows, longest)
+                self._show_state()
+
+        self.app.call_from_thread(put)
 
     def _show_tests(self, left: Run, right: Run) -> None:
         rows = tests_beside(_tests(left), _tests(right))
