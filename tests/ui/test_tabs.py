@@ -271,7 +271,7 @@ async def test_all_of_a_test_s_message_is_read_and_searched() -> None:
         await driven.press("escape")
         assert isinstance(driven.app.focused, TestList)
         await driven.press("j")
-        await until(driven.pilot, lambda: "It passed and said nothing." in driven.text)
+        await until(driven.pilot, lambda: "It said nothing." in driven.text)
         await driven.press("escape")
         assert isinstance(driven.app.focused, Cases)
 

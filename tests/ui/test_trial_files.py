@@ -75,16 +75,29 @@ def test_artifacts_are_told_by_harbors_manifest(tmp_path: Path) -> None:
     manifest = [
         {"source": "/app/out", "destination": "artifacts/app/out", "type": "file", "status": "ok"},
         {"source": "/app/no", "destination": "artifacts/app/no", "type": "file", "status": "failed"},
+        {"source": "/app/odd", "destination": None},
         "nonsense",
     ]
     trial(tmp_path, artifacts__manifest_json=manifest)
     assert trial_files.artifacts(tmp_path) == [
         Artifact("/app/out", "artifacts/app/out", "ok"),
         Artifact("/app/no", "artifacts/app/no", "failed"),
+        Artifact("/app/odd", "", ""),
     ]
     for text in ("{not json", "[" * 100_000):
         trial(tmp_path, artifacts__manifest_json=text)
         assert trial_files.artifacts(tmp_path) == []
+
+
+def test_artifacts_of_every_step_are_told_apart(tmp_path: Path) -> None:
+    manifest = [{"source": "/app/out", "destination": "artifacts/app/out", "status": "ok"}]
+    trial(
+        tmp_path, steps__one__artifacts__manifest_json=manifest, steps__two__artifacts__manifest_json=manifest
+    )
+    assert [(artifact.step, artifact.source) for artifact in trial_files.artifacts(tmp_path)] == [
+        ("one", "/app/out"),
+        ("two", "/app/out"),
+    ]
 
 
 def test_the_end_of_a_long_file_is_read(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def _ctrf(path: Path) -> list[Test]:
 def _ctrf_test(test: dict[str, Any]) -> Test:
     message, trace = _message_and_trace(_text(test.get("message") or ""), _text(test.get("trace") or ""))
     return Test(
-        name=_text(test.get("name", "")),
+        name=_text(test.get("name") or "(no name)"),
         status=_CTRF_STATUS.get(str(test.get("status")), "error"),
         message=message,
         seconds=_ctrf_seconds(test),

@@ -30,4 +30,4 @@ def ago(seconds: float) -> str:
 
 def count(number: int, what: str) -> str:
     """`1 machine`, `3 machines`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -64,6 +64,8 @@ class Artifact:
     destination: str
     status: str
     """`ok`, `failed`, `empty` or `skipped`."""
+    step: str = ""
+    """The step of a multi-step task that it was collected after."""
 
 
 def roots(trial: Path) -> list[tuple[str, Path]]:
@@ -157,15 +159,15 @@ def unreadable(error: OSError) -> str:
 def artifacts(trial: Path) -> list[Artifact]:
     """What became of the declared artifacts, from Harbor's manifests."""
     found: list[Artifact] = []
-    for _, root in roots(trial):
+    for step, root in roots(trial):
         try:
             entries = json.loads(read(root / "artifacts" / "manifest.json") or "[]")
         except (ValueError, RecursionError):
             continue
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, dict):
-                told = (str(entry.get(key, "")) for key in ("source", "destination", "status"))
-                found.append(Artifact(*told))
+                told = [str(entry.get(key) or "") for key in ("source", "destination", "status")]
+                found.append(Artifact(told[0], told[1], told[2], step))
     return found
 
 

@@ -68,7 +68,8 @@ def _files(run: Run) -> list[str]:
         return []
     trial = Path(run.trial_dir)
     kept = [
-        f"artifact {artifact.source}  {'missing' if artifact.status == 'failed' else artifact.status}"
+        f"{f'{artifact.step}: ' if artifact.step else ''}artifact {artifact.source}"
+        f"  {'missing' if artifact.status == 'failed' else artifact.status}"
         for artifact in trial_files.artifacts(trial)
     ]
     changed = [line for row in find_changes(trial).rows for line in row_lines(row)]

@@ -113,7 +113,10 @@ class FilesTab(ReadingTab):
         if isinstance(row, Artifact):
             mark = _STATUS.get(row.status, words.Mark("?", one_line(row.status), words.WARN))
             return Content.assemble(
-                (f"{mark.sign} {mark.word:<10}", mark.color), ("artifact ", words.MUTED), one_line(row.source)
+                (f"{mark.sign} {mark.word:<10}", mark.color),
+                (f"{one_line(row.step)}: " if row.step else "", words.MUTED),
+                ("artifact ", words.MUTED),
+                one_line(row.source),
             )
         size = memory(row.size) if row.kind != "link" else ""
         what = "" if row.kind == "text" else f"  {one_line(row.what)}"

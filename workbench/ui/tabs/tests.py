@@ -84,7 +84,7 @@ class TestsTab(ReadingTab):
 
 def _in_full(test: Test) -> str:
     took = f"  {_DIM}{words.seconds(test.seconds)}{_PLAIN}" if test.seconds is not None else ""
-    message = test.said or f"{_DIM}It {test.status} and said nothing.{_PLAIN}"
+    message = test.said or f"{_DIM}It said nothing.{_PLAIN}"
     name = f"{test.step}: {test.name}" if test.step else test.name
     return f"{_BOLD}{name}{_PLAIN}{took}\n\n{message}\n"
 

@@ -255,7 +255,7 @@ def _metrics(metrics: atif.Metrics | None) -> str:
 def _summary(told: trajectories.Trajectories) -> Content:
     agent = told.whole[-1].agent
     who = " ".join(part for part in (agent.name, agent.version, agent.model_name or "") if part)
-    parts = [one_line(who) or "an agent", f"{len(told.steps):,} steps"]
+    parts = [one_line(who) or "an agent", count(len(told.steps), "step")]
     if (by_agent := [one.step for one in told.steps if one.step.source == "agent"]) and all(
         step.scripted for step in by_agent
     ):
