@@ -133,6 +133,19 @@ async def test_timing_marks_what_is_slower_than_usual() -> None:
         assert "slow: 4.0 times as long" in row
 
 
+async def test_cases_of_alike_names_are_told_apart_by_their_timing() -> None:
+    stream = Stream().engine()
+    names = [f"organisation/benchmark-task · claude-code a-model-of-{size}" for size in ("one", "two")]
+    stream.task(tuple(Case(name, "agent", None) for name in names))
+    for name in names:
+        stream.whole(name, passed())
+    async with opened(stream, size=(100, 30)) as driven:
+        await driven.press("colon", *"timing", "enter")
+        await idle(driven)
+        bars = [line for line in driven.text.splitlines() if "━━" in line and "…" in line]
+        assert ["one" in bars[0], "two" in bars[1]] == [True, True]
+
+
 async def test_timing_is_held_against_runs_of_earlier_days(tmp_path: Path) -> None:
     stream = Stream().engine().task().whole("oracle", passed(), verifier=4.0)
     async with opened(stream) as driven:
@@ -394,6 +407,27 @@ def recalled(directory: Path) -> Stream:
             trial_dir=str(directory),
         )
     )
+
+
+async def test_the_log_has_what_a_step_raised_in_harbors_own_words(tmp_path: Path) -> None:
+    info = {"exception_type": "ValueError", "exception_traceback": "Traceback: in build\n"}
+    steps = [{"step_name": "build", "exception_info": info}, {"step_name": "use", "exception_info": None}]
+    directory = trial(tmp_path, result_json={"step_results": steps})
+    async with opened(at(holding(), "oracle-1", directory)) as driven:
+        text = await show(driven, "log")
+        assert text.index("step build raised") < text.index("Traceback: in build")
+        assert "step use" not in text
+
+
+async def test_an_exception_without_plain_words_is_named_once() -> None:
+    step = StepOutcome("build", None, exception="ValueError", reason="ValueError: boom")
+    outcome = Outcome(kind="error", reason="ValueError: boom", exception="ValueError", steps=(step,))
+    async with opened(Stream().engine().task().whole("oracle", outcome)) as driven:
+        for tab in ("steps", "log"):
+            await driven.press("colon", *tab, "enter")
+            await idle(driven)
+            _, of_tab = driven.text.split(" log !")
+            assert of_tab.count("ValueError: ") == 1
 
 
 async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_directory(tmp_path: Path) -> None:

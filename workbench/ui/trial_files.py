@@ -33,8 +33,13 @@ _GONE = "What this run left is not here: a recording has none of it, and older r
 type FileKind = Literal["text", "image", "binary", "link", "directory", "missing"]
 
 
+class _Raised(msgspec.Struct):
+    exception_traceback: str = ""
+
+
 class _Step(msgspec.Struct):
     step_name: str
+    exception_info: _Raised | None = None
 
 
 class _Result(msgspec.Struct):
@@ -74,7 +79,7 @@ def roots(trial: Path) -> list[tuple[str, Path]]:
     with suppress(OSError):
         if steps.is_dir() and not steps.is_symlink():
             found = [path for path in steps.iterdir() if path.is_dir() and not path.is_symlink()]
-            order = {name: at for at, name in enumerate(_steps(trial))}
+            order = {step.step_name: at for at, step in enumerate(_steps(trial))}
             # Without a result yet, the one that was begun first has had nothing put in it for the longest.
             found.sort(
                 key=lambda path: (order.get(path.name, len(order)), path.stat().st_mtime_ns, path.name)
@@ -84,13 +89,19 @@ def roots(trial: Path) -> list[tuple[str, Path]]:
     return [("", trial)]
 
 
-def _steps(trial: Path) -> list[str]:
-    """The names of the steps in Harbor's result."""
+def step_tracebacks(trial: Path) -> list[tuple[str, str]]:
+    """What steps raised, in Harbor's own words, which have no file of their own: by name, the traceback."""
+    raised = [(step.step_name, step.exception_info) for step in _steps(trial)]
+    return [(name, info.exception_traceback) for name, info in raised if info and info.exception_traceback]
+
+
+def _steps(trial: Path) -> list[_Step]:
+    """The steps in Harbor's result."""
     try:
         result = msgspec.json.decode(read(trial / "result.json"), type=_Result)
     except (msgspec.MsgspecError, RecursionError):
         return []
-    return [step.step_name for step in result.step_results or ()]
+    return result.step_results or []
 
 
 def output_files(trial: Path, source: OutputSource) -> list[Path]:

@@ -178,3 +178,8 @@ def reason(outcome: Outcome) -> str:
 def beginning(test: Test) -> str:
     """The first line of what a check says."""
     return one_line(uncolored(next(iter(test.message[:_BEGINNING].strip().splitlines()), "")))
+
+
+def raised(exception: str, reason: str) -> str:
+    """What was raised and what it means, for some reasons begin with its name."""
+    return reason if reason.startswith(f"{exception}:") else f"{exception}: {reason}"

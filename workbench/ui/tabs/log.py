@@ -60,14 +60,14 @@ def _text(run: Run) -> str:
     trial = Path(run.trial_dir)
     parts = []
     if run.outcome and run.outcome.exception:
-        detail = "\n".join(run.outcome.detail)
-        parts.append(
-            f"{_RED}{run.outcome.exception}{_PLAIN}: {run.outcome.reason}\n{detail}".rstrip() + "\n\n"
-        )
+        said = words.raised(run.outcome.exception, run.outcome.reason)
+        parts.append(f"{_RED}{said}{_PLAIN}\n{'\n'.join(run.outcome.detail)}".rstrip() + "\n\n")
     elif run.outcome and len(run.outcome.reason) > words.LONGEST_SENTENCE:
         parts.append(f"{_BOLD}what it came to{_PLAIN}\n{run.outcome.reason}\n\n")
     if environment := run.text("environment"):
         parts.append(f"{_BOLD}the environment printed{_PLAIN}\n{environment}\n")
+    for step, text in trial_files.step_tracebacks(trial) if run.trial_dir else ():
+        parts.append(f"{_BOLD}step {step} raised{_PLAIN}\n{text}\n")
     for name in ("exception.txt", "trial.log") if run.trial_dir else ():
         if text := trial_files.read(trial / name):
             parts.append(f"{_BOLD}{name}{_PLAIN}\n{text}\n")

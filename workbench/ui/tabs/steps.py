@@ -50,6 +50,6 @@ def _step(number: int, name: str, step: StepOutcome | None, ended: bool) -> list
             keys = "  ".join(f"{one_line(key)} {words.reward(value)}" for key, value in step.rewards.items())
             lines.append(Content.styled(f"   {keys}", words.MUTED))
         if step.exception or step.reason:
-            said = ": ".join(one_line(part) for part in (step.exception, step.reason) if part)
-            lines.append(Content.styled(f"   {said}", words.BAD if step.exception else words.MUTED))
+            said = words.raised(step.exception, step.reason) if step.exception else step.reason
+            lines.append(Content.styled(f"   {one_line(said)}", words.BAD if step.exception else words.MUTED))
     return lines

@@ -7,6 +7,7 @@ from textual.content import Content
 from workbench.session import CaseView, Run, TaskView
 from workbench.ui import earlier, words
 from workbench.ui.compare.tables import bars
+from workbench.ui.shortened import shortened
 from workbench.ui.timing import is_slow, spans, sparkline, total, usual
 from workbench.ui.visible import one_line
 from workbench.ui.widgets.text_view import TextView
@@ -59,8 +60,9 @@ def _waterfall(
         )
     ]
     lines: list[Content | str] = [Content.assemble(" " * (width + 2), *legend)]
+    short = shortened(frozenset(names), width)
     for name, (view, run) in zip(names, timed, strict=True):
-        label = Content.styled(name, "bold" if view is case else "").truncate(width, ellipsis=True)
+        label = Content.styled(short[name], "bold" if view is case else "")
         label = label.pad_right(width - label.cell_length)
         took = words.seconds(total(run, now)).rjust(_TIME)
         lines.append(Content.assemble(label, "  ", bars(spans(run, now), bar, scale), "  ", took))
