@@ -248,6 +248,26 @@ async def test_equal_commands_with_other_results_differ(tmp_path: Path) -> None:
         assert "difference 1 of 1" in driven.text
 
 
+async def test_a_command_of_many_lines_is_compared_line_by_line(tmp_path: Path) -> None:
+    stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
+    for run, word in (("oracle-1", "right"), ("nop-1", "wrong")):
+        written = "".join(f"line {number}\n" for number in range(60)) + f"{word} answer\n"
+        step = agent_step(1, f"cat > answer << END\n{written}END", "")
+        step["tool_calls"].append(
+            {"tool_call_id": "e", "function_name": "edit", "arguments": {"path": "a", "text": f"of\n{word}"}}
+        )
+        step["observation"]["results"][0]["content"] = written
+        at(stream, run, trial(tmp_path / run, agent__trajectory_json=trajectory(step)))
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 3)
+        assert "≠   > wrong answer" in driven.text
+        assert "│   > END" in driven.text
+        assert "│ agent: edit path: a" in driven.text
+        assert "difference 1 of 3" in driven.text
+        await compared(driven, "n", "n")
+        assert "≠     wrong answer" in driven.text
+
+
 async def test_equal_commands_with_other_words_or_exit_codes_differ(tmp_path: Path) -> None:
     stream = Stream().engine().task().whole("oracle", passed()).whole("nop", failed())
     for run, words, code in (("oracle-1", "I look.", 0), ("nop-1", "I guess.", 1)):

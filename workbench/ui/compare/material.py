@@ -15,7 +15,7 @@ type Matter = Literal["verifier", "agent", "trajectory", "files"]
 
 _LARGEST = 16 * 1024 * 1024
 """Bytes of output compared; of more, the end."""
-_RESULT_LINES = 50
+_MOST_LINES = 1000
 """Lines compared of what one call of a tool gave."""
 
 
@@ -50,17 +50,40 @@ def _trajectory(run: Run) -> list[str]:
         return [str(error)]
     found: list[str] = []
     for one in told:
-        who = " ".join(part for part in (one.of, one.by or one.step.source) if part)
-        found.append(f"{who}: {atif.headline(one.step)}")
-        if one.step.tool_calls and not one.step.scripted:
-            # Beside calls, the headline has no words; a script's are the numbers of its lines.
-            found += [f"    {line}" for line in _split(atif.text(one.step.message))[:_RESULT_LINES]]
-        for _, results in atif.paired(one.step):
+        who, step = " ".join(part for part in (one.of, one.by or one.step.source) if part), one.step
+        said = _split(atif.text(step.message) or step.reasoning_content or "")
+        if not step.tool_calls:
+            found.append(f"{who}: {said[0] if said else ''}")
+            said = said[1:]
+        for call in step.tool_calls or ():
+            first, *rest = _called(call)
+            found += [f"{who}: {first}", *(f"  > {line}" for line in rest)]
+        if not (step.tool_calls and step.scripted):
+            # A script's are the numbers of its lines.
+            found += _within(said)
+        for _, results in atif.paired(step):
             for result in results:
-                found += [f"    {line}" for line in _split(atif.text(result.content))[:_RESULT_LINES]]
+                found += _within(_split(atif.text(result.content)))
                 if code := (result.extra or {}).get("exit_code"):
                     found.append(f"    exit code {code}")
     return found
+
+
+def _called(call: atif.ToolCall) -> list[str]:
+    """A call of a tool, of which a script or a file that it writes is many lines."""
+    told = call.arguments
+    if isinstance(told, dict):
+        parts = [(key, atif.argument_text(value)) for key, value in told.items()]
+        told = parts[0][1] if len(parts) == 1 else "\n".join(f"{key}: {text}" for key, text in parts)
+    first, *rest = _split("" if told is None else atif.argument_text(told)) or [""]
+    return [f"{call.function_name} {first}".rstrip(), *rest]
+
+
+def _within(lines: list[str]) -> list[str]:
+    """Lines that belong to the step above them."""
+    more = len(lines) - _MOST_LINES
+    shown = [f"    {line}" for line in lines[:_MOST_LINES]]
+    return [*shown, f"    ... {more:,} lines more"] if more > 0 else shown
 
 
 def _files(run: Run) -> list[str]:
