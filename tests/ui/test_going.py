@@ -223,6 +223,10 @@ async def test_without_an_editor_the_next_step_is_said(
 def task_files(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_outputs.py").write_text("x\n" * 50)
+    for name in ("one/tests/grade.py", "two/tests/grade.py", "two/tests/test.sh"):
+        path = tmp_path / "steps" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     return tmp_path
 
 
@@ -292,6 +296,10 @@ def _moved(event: ev.Event, task: str) -> ev.Event:
             "test_outputs.py:9 and test_outputs.py:10",
             [("tests/test_outputs.py", 9), ("tests/test_outputs.py", 10)],
         ),
+        ('  File "/tests/test_outputs.py", line 12, in test_long', [("tests/test_outputs.py", 12)]),
+        ("/tests/test.sh: line 3: pytest: command not found", [("steps/two/tests/test.sh", 3)]),
+        ("/tests/grade.py:3", []),
+        ('  File "/usr/lib/python3/os.py", line 12, in run', []),
         ("/usr/lib/python3/os.py:12", []),
         ("http://localhost:8080", []),
         ("12:30:45", []),

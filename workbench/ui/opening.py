@@ -31,7 +31,12 @@ _PLUS_LINE = {
 }
 _COLON_LINE = {"hx", "helix", "micro", "subl", "zed"}
 _GOTO_LINE = {"code", "codium", "cursor", "windsurf"}
-_PLACE = re.compile(r"(?<![\w/.:-])((?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+ -]*[\w.@+-])*):(\d+)(?::\d+)?(?!\w)")
+_PLACE = re.compile(
+    r"(?<![\w/.:-])(?P<path>(?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+ -]*[\w.@+-])*)"
+    r":(?: line )?(?P<line>\d+)(?::\d+)?(?!\w)"
+    r'|(?<=File ")(?P<source>[^"]+)", line (?P<at>\d+)'
+)
+"""As compilers and test runners write it, as bash does, and as Python does in a traceback."""
 
 
 def editor(set_: str) -> str:
@@ -110,8 +115,8 @@ def places(text: str, task: Path) -> Iterator[tuple[int, int, Path, int]]:
     A verifier names files as they are in the machine, such as `/tests/test_outputs.py:31`.
     """
     for match in _PLACE.finditer(text):
-        if path := _file(match[1], task):
-            yield match.start(), match.end(), path, int(match[2])
+        if path := _file(match["path"] or match["source"], task):
+            yield match.start(), match.end(), path, int(match["line"] or match["at"])
 
 
 @lru_cache(maxsize=2048)
@@ -122,10 +127,16 @@ def _file(named: str, task: Path) -> Path | None:
     tries = [task.joinpath(*parts)]
     if len(parts) == 1:
         tries += [task / folder / parts[0] for folder in ("tests", "solution", "environment")]
-    for path in tries:
-        try:
-            if path.is_file() and path.resolve().is_relative_to(task.resolve()):
-                return path
-        except OSError:
-            continue
-    return None
+    if found := next((path for path in tries if _is_in(path, task)), None):
+        return found
+    # Output does not say of which step it is, so a step's file is known where one step alone has it.
+    of_steps = [step.joinpath(*parts) for step in (task / "steps").glob("*")]
+    of_steps = [path for path in of_steps if _is_in(path, task)]
+    return of_steps[0] if len(of_steps) == 1 else None
+
+
+def _is_in(path: Path, task: Path) -> bool:
+    try:
+        return path.is_file() and path.resolve().is_relative_to(task.resolve())
+    except OSError:
+        return False

@@ -198,7 +198,7 @@ class LogView(LinesView):
             style = self.get_component_rich_style(name)
             for span in self._search.wanted.spans(strip.text):
                 strip = restyle(strip, *span, style)
-        if self.home and ":" in strip.text:
+        if self.home and any(sign in strip.text for sign in (":", 'File "')):
             for start, end, _, _ in places(strip.text, self.home):
                 strip = restyle(strip, start, end, Style(underline=True))
         return super()._marked(line, strip)
