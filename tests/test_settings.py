@@ -89,9 +89,11 @@ def test_what_is_right_beside_what_is_wrong_counts() -> None:
     assert settings.load().settings.keys == {"run.case": "enter"}
 
 
-def test_an_explicit_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_an_explicit_file_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     loaded = settings.load(explicit=tmp_path / "gone.toml")
     assert loaded.faults == (Fault(tmp_path / "gone.toml", None, "there is no such file"),)
+    monkeypatch.setenv(settings.VARIABLE, str(tmp_path / "gone.toml"))
+    assert settings.load().faults == loaded.faults
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:

@@ -80,10 +80,14 @@ class Loaded:
 
 def files(task: Path | None = None, explicit: Path | None = None) -> list[Path]:
     """Where settings may be, the nearest first, whether or not the files are there."""
-    named = explicit or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    named = _named(explicit)
     found = [named] if named else []
     found += [task / TASK_FILE] if task else []
     return [*found, places.config_dir() / USER_FILE]
+
+
+def _named(explicit: Path | None) -> Path | None:
+    return explicit or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
 
 
 def load(
@@ -106,7 +110,7 @@ def load(
             text = path.read_text("utf-8")
             content = tomllib.loads(text)
         except FileNotFoundError:
-            if path == explicit:
+            if path == _named(explicit):
                 faults.append(Fault(path, None, "there is no such file"))
             continue
         except OSError as error:
