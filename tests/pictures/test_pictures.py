@@ -126,6 +126,8 @@ def test_a_neutral_copy_is_written(session: Path, tmp_path: Path) -> None:
     [
         ((), "say what to make: --svg DIR, --asciicast FILE or --neutral FILE"),
         (("--svg", "x", "--at", "1", "--at", "nan"), "Invalid value for '--at': nan is not a finite number"),
+        (("--svg", "x", "--press", "j,nosuchkey"), "--press: there is no key 'nosuchkey'"),
+        (("--svg", "x", "--press", "q"), "--press: 'q' closes the screen, so there is nothing to draw"),
         (("--svg", "x", "--size", "big"), "'big' is no size such as 160x50, of at least 20x10"),
         (("--svg", "x", "--task", "other"), "there is no task 'other' in this recording; there are: slugify"),
     ],

@@ -84,12 +84,22 @@ def export(
         raise click.UsageError("say what to make: --svg DIR, --asciicast FILE or --neutral FILE")
     recording, shown = _recording(file, task)
     if svg:
+        from workbench.pictures.stage import LeftError
         from workbench.pictures.svg import write_pictures
+        from workbench.ui.keymap import is_key
 
         pressed = tuple(filter(None, keys.split(",")))
+        for key in pressed:
+            if not is_key(key):
+                raise click.UsageError(f"--press: there is no key {key!r}")
         drawing = write_pictures(recording, shown, svg, file.stem, moments, size, pressed)
-        for picture in asyncio.run(drawing):
-            click.echo(picture)
+        try:
+            for picture in asyncio.run(drawing):
+                click.echo(picture)
+        except LeftError:
+            raise click.UsageError(
+                f"--press: {keys!r} closes the screen, so there is nothing to draw"
+            ) from None
     if asciicast:
         from workbench.pictures.asciicast import write_asciicast
 

@@ -26,6 +26,10 @@ _LOOKS = 3
 """In a row, that show the same on a screen at rest."""
 
 
+class LeftError(Exception):
+    """A key has closed the screen, so that there is nothing to draw."""
+
+
 class Stage:
     """A screen on which a recording happens as fast as it can be drawn; time only goes forward."""
 
@@ -66,7 +70,11 @@ class Stage:
         return self._recording.offset(due) if due < len(self._recording.events) else self._recording.duration
 
     async def press(self, *keys: str) -> None:
-        """Press keys, named as Textual names them."""
+        """Press keys, named as Textual names them.
+
+        Raises:
+            LeftError: one of them closes the screen.
+        """
         assert self._pilot
         await self._pilot.press(*keys)
         await self._settle()
@@ -90,6 +98,8 @@ class Stage:
 
     async def _pause(self) -> None:
         assert self._pilot
+        if not self.app.is_running:
+            raise LeftError
         await self._pilot.pause()
 
 

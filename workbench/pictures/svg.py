@@ -30,6 +30,7 @@ async def write_pictures(
 
     Raises:
         OSError: a file cannot be written.
+        LeftError: one of the keys closes the screen.
     """
     directory.mkdir(parents=True, exist_ok=True)
     written = []

@@ -35,7 +35,7 @@ def faults(keys: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with moved keys: no such key, or one that does two things in the same place."""
     for name, wanted in keys.items():
         for key in _split(wanted):
-            if not _is_key(key):
+            if not is_key(key):
                 yield f"`{name}`: there is no key `{key}`"
     together = [*_PLACES, *((offer,) for offer in _offers())]
     found = (_clashes(chain.from_iterable(offer.commands for offer in place), keys) for place in together)
@@ -66,7 +66,8 @@ def _named(key: str) -> str:
     return "+".join([*modifiers, _character_to_key(last) if len(last) == 1 else last])
 
 
-def _is_key(key: str) -> bool:
+def is_key(key: str) -> bool:
+    """Whether there is a key of this name, such as `ctrl+a` or `exclamation_mark`."""
     *modifiers, last = key.split("+")
     known = len(last) == 1 or last in _NAMED or key_to_character(last) is not None
     return set(modifiers) <= _MODIFIERS and known
