@@ -33,12 +33,26 @@ def test_the_explicit_file_goes_before_the_tasks_and_that_before_the_users(tmp_p
     task = tmp_path / "task"
     task.mkdir()
     mine = user('theme = "day"\neditor = "vim"\npager = "less"\n')
-    (task / settings.TASK_FILE).write_text('theme = "ember"\neditor = "nano"\n')
+    (task / settings.TASK_FILE).write_text('theme = "ember"\nwrap = false\nbell = false\n')
     explicit = tmp_path / "x.toml"
-    explicit.write_text('theme = "contrast"\n')
+    explicit.write_text('theme = "contrast"\nwrap = true\neditor = "nano"\n')
     loaded = settings.load(task, explicit)
-    assert loaded.settings == Settings(theme="contrast", editor="nano", pager="less")
+    assert loaded.settings == Settings(theme="contrast", bell=False, editor="nano", pager="less")
     assert loaded.files == (explicit, task / settings.TASK_FILE, mine)
+
+
+def test_a_task_chooses_no_program_that_runs_outside_of_machines(tmp_path: Path) -> None:
+    mine = user('editor = "vim"\n')
+    path = tmp_path / settings.TASK_FILE
+    path.write_text('wrap = false\neditor = "touch /tmp/x"\npager = "sh -c id"\n')
+    loaded = settings.load(tmp_path)
+    assert loaded.settings == Settings(wrap=False, editor="vim")
+    refused = f": a task cannot choose a program of this machine; set it in {mine}"
+    assert [str(fault) for fault in loaded.faults] == [
+        f"{path}:2: `editor`{refused}",
+        f"{path}:3: `pager`{refused}",
+    ]
+    assert settings.load(explicit=path).settings.pager == "sh -c id"
 
 
 def test_the_environment_names_an_explicit_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

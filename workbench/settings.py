@@ -25,6 +25,8 @@ from workbench import places
 USER_FILE = "settings.toml"
 TASK_FILE = "workbench.toml"
 VARIABLE = "WORKBENCH_CONFIG"
+_PROGRAMS = ("editor", "pager")
+"""What runs outside of machines. Who opens a task need not trust it."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -121,6 +123,8 @@ def load(
             continue
         read.append(path)
         faults += [Fault(path, _find(text, key), message) for key, message in _check(content, known)]
+        if task is not None and path == task / TASK_FILE:
+            faults += [Fault(path, _find(text, key), message) for key, message in _refuse_programs(content)]
         for key, value in content.items():
             if isinstance(value, dict) and isinstance(merged.get(key), dict):
                 merged[key] = value | merged[key]
@@ -150,6 +154,14 @@ def _docstrings() -> dict[str, str]:
         and isinstance(said.value, ast.Constant)
         and isinstance(said.value.value, str)
     }
+
+
+def _refuse_programs(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Take out what a task may not set."""
+    for key in _PROGRAMS:
+        if content.pop(key, None) is not None:
+            mine = places.config_dir() / USER_FILE
+            yield key, f"`{key}`: a task cannot choose a program of this machine; set it in {mine}"
 
 
 def _check(content: dict[str, Any], commands: tuple[str, ...] | None) -> Iterator[tuple[str, str]]:
