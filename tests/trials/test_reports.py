@@ -54,6 +54,12 @@ def test_a_runner_that_writes_seconds_where_ctrf_has_milliseconds_is_understood(
     assert read_tests(tmp_path, "") == (Test("waits", "passed", seconds=2.5),)
 
 
+def test_a_report_of_another_name_does_not_count_beside_ctrf_json(tmp_path: Path) -> None:
+    for name in ("ctrf.json", "ctrf-of-the-run-before.json"):
+        (tmp_path / name).write_text(json.dumps({"results": {"tests": [{"name": name, "status": "passed"}]}}))
+    assert [test.name for test in read_tests(tmp_path, "")] == ["ctrf.json"]
+
+
 def test_junit_gives_class_and_name_and_the_failure(tmp_path: Path) -> None:
     (tmp_path / "report.xml").write_text(
         '<testsuites><testsuite><testcase classname="t" name="one" time="0.5"/>'

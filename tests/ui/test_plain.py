@@ -211,9 +211,10 @@ async def test_a_run_is_told_apart_from_the_one_before() -> None:
 async def test_tests_that_came_out_otherwise_are_told_by_name() -> None:
     stream = Stream().engine().task()
     for run, second in (("oracle-1", "passed"), ("oracle-2", "failed")):
-        tests = (Test("one", "passed"), Test("two", second))  # type: ignore[arg-type]
+        tests = (Test("one", "passed", step="a"), Test("one", second, step="b"))  # type: ignore[arg-type]
         stream.whole("oracle", msgspec.structs.replace(passed(), tests=tests), run=run)
-    assert (await answer(stream, "d oracle"))[1] == "two: left passed, right failed"
+    assert (await answer(stream, "d oracle"))[1] == "b: one: left passed, right failed"
+    assert await answer(stream, "t oracle") == ["passed: a: one", "failed: b: one"]
     assert (await answer(stream, "d oracle oracle"))[:1] == ["there are no two runs to compare"]
 
 

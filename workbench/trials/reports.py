@@ -1,7 +1,7 @@
 """The verifier's checks by name, from the report it leaves beside its reward.
 
-Read in this order: CTRF (any `*ctrf*.json`), JUnit XML (any `*.xml`), then the summary that pytest prints
-with `-rA` or `-v`. Reports come out of the environment, so nothing in them is trusted.
+Read in this order: CTRF (`ctrf.json`, else any `*ctrf*.json`), JUnit XML (any `*.xml`), then the summary
+that pytest prints with `-rA` or `-v`. Reports come out of the environment, so nothing in them is trusted.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read_tests(verifier_dir: Path, printed: str) -> tuple[Test, ...]:
         verifier_dir: The trial's `verifier` directory.
         printed: What the verifier printed.
     """
-    for pattern, read in (("*ctrf*.json", _ctrf), ("*.xml", _junit)):
+    for pattern, read in (("ctrf.json", _ctrf), ("*ctrf*.json", _ctrf), ("*.xml", _junit)):
         reports = sorted(verifier_dir.glob(pattern)) if verifier_dir.is_dir() else []
         if tests := [test for report in reports for test in read(report)]:
             return tuple(tests)

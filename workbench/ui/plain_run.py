@@ -13,6 +13,7 @@ from workbench.ui.change_rows import find_changes
 from workbench.ui.compare import material
 from workbench.ui.compare.align import align
 from workbench.ui.compare.material import Matter
+from workbench.ui.compare.tables import by_name
 from workbench.ui.figures import count
 from workbench.ui.timing import spans
 from workbench.ui.visible import one_line, visible
@@ -42,11 +43,10 @@ def agent(run: Run) -> Iterator[str]:
 
 def tests(run: Run) -> Iterator[str]:
     """How its tests came out."""
-    found = run.outcome.tests if run.outcome else ()
-    if not found:
+    if not (found := _tests(run)):
         yield "no tests are named"
     for test in found:
-        yield f"{test.status}: {one_line(test.name)} {one_line(test.message)}".rstrip()
+        yield f"{test.status}: {_name(test)} {one_line(test.message)}".rstrip()
 
 
 def files(run: Run) -> Iterator[str]:
@@ -93,17 +93,22 @@ def _said(line: str) -> str:
     return visible(uncolored(line))
 
 
-def _tests_apart(left: dict[str, Test], right: dict[str, Test]) -> Iterator[str]:
-    names = dict.fromkeys((*left, *right))
+def _tests_apart(left: tuple[Test, ...], right: tuple[Test, ...]) -> Iterator[str]:
+    ours, theirs = by_name(left), by_name(right)
+    names = dict.fromkeys((*ours, *theirs))
     apart = 0
     for name in names:
-        before, after = (tests[name].status if name in tests else "not there" for tests in (left, right))
+        before, after = (tests[name].status if name in tests else "not there" for tests in (ours, theirs))
         if before != after:
             apart += 1
-            yield f"{one_line(name)}: left {before}, right {after}"
+            yield f"{_name(ours.get(name) or theirs[name])}: left {before}, right {after}"
     if names and not apart:
         yield "tests: the same"
 
 
-def _tests(run: Run) -> dict[str, Test]:
-    return {test.name: test for test in run.outcome.tests} if run.outcome else {}
+def _tests(run: Run) -> tuple[Test, ...]:
+    return run.outcome.tests if run.outcome else ()
+
+
+def _name(test: Test) -> str:
+    return one_line(f"{test.step}: {test.name}" if test.step else test.name)

@@ -18,18 +18,19 @@ _LEAST_BAR = 10
 
 def tests_beside(left: tuple[Test, ...], right: tuple[Test, ...]) -> list[Content]:
     """The tests of both by name, those that differ first."""
-    ours, theirs = _by_name(left), _by_name(right)
+    ours, theirs = by_name(left), by_name(right)
     names = list(dict.fromkeys((*ours, *theirs)))
     names.sort(key=lambda name: _status(ours.get(name)) == _status(theirs.get(name)))
     return [_test_line(name, ours.get(name), theirs.get(name)) for name in names]
 
 
-type _Name = tuple[str, str, int]
+type TestName = tuple[str, str, int]
 """Step, name, and how many of the same there are before it: a report may name several alike."""
 
 
-def _by_name(tests: tuple[Test, ...]) -> dict[_Name, Test]:
-    named: dict[_Name, Test] = {}
+def by_name(tests: tuple[Test, ...]) -> dict[TestName, Test]:
+    """Tests by what tells them from one another."""
+    named: dict[TestName, Test] = {}
     seen = Counter[tuple[str, str]]()
     for test in tests:
         key = test.step, test.name
@@ -113,7 +114,7 @@ def _status(test: Test | None) -> str:
     return test.status if test else "not there"
 
 
-def _test_line(key: _Name, left: Test | None, right: Test | None) -> Content:
+def _test_line(key: TestName, left: Test | None, right: Test | None) -> Content:
     step, name, _ = key
     parts: list[str | tuple[str, str]] = []
     for test in (left, right):
