@@ -23,7 +23,9 @@ from workbench.proof.database import Database
 from workbench.proof.documents import Inputs
 from workbench.proof.receipts import Receipt, Receipts
 from workbench.session import RUNS_KEPT, CaseView, Session
+from workbench.trials.found import UNENDED
 from workbench.trials.outcome import Outcome
+from workbench.ui.trial_files import printed
 
 ENVIRONMENT = "workbench.trials.bubblewrap:BubblewrapEnvironment"
 ROOT = Path(__file__).parents[2]
@@ -117,11 +119,43 @@ async def test_what_cannot_be_read_is_said_and_the_rest_is_shown(jobs: Path, tmp
     first, second, *_ = sorted(copied.glob("*/*/result.json"))
     first.write_text('{"task_name": 3}')
     second.unlink()
+    (second.parent / "config.json").write_text('{"trial_name": 3}')
     session = await shown(copied, tmp_path)
     assert len(session.runs) == 2
-    unreadable, running = [notice.message for notice in session.notices]
+    unreadable, unended, without_result = [notice.message for notice in session.notices]
     assert unreadable.startswith(f"{first}: cannot be read: ")
-    assert running == f"1 trial has no result, and is left out: {second.parent.name}"
+    assert unended.startswith(f"{second.parent / 'config.json'}: cannot be read: ")
+    assert without_result == f"1 trial has no result: {second.parent.name}"
+
+
+async def test_a_trial_that_was_cut_off_is_shown_among_those_of_its_agent(jobs: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(jobs, tmp_path / "jobs"))
+    results = sorted(copied.glob("*/*/result.json"))
+    of_oracle = [
+        result for result in results if json.loads(result.read_text())["agent_info"]["name"] == "oracle"
+    ]
+    of_oracle[0].unlink()
+    (of_oracle[0].parent / "verifier/test-stdout.txt").write_text("half\n")
+    session = await shown(copied, tmp_path)
+    assert [notice.message for notice in session.notices] == [
+        f"1 trial has no result: {of_oracle[0].parent.name}"
+    ]
+    view = session.task(str(copied))
+    assert list(view.cases) == ["oracle", "nop", "toucher tiny/one"]
+    cut_off = session.runs[str(of_oracle[0].parent)]
+    assert cut_off in view.cases["oracle"].runs
+    assert cut_off.outcome == Outcome(kind="cancelled", reason=UNENDED)
+    assert printed(cut_off, "verifier") == "half\n"
+
+
+async def test_a_job_of_which_nothing_ended_is_named_by_its_configuration(jobs: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(jobs, tmp_path / "jobs"))
+    for result in copied.glob("*/*/result.json"):
+        result.unlink()
+    view = (await shown(copied, tmp_path)).task(str(copied))
+    assert (view.name, list(view.cases)) == ("task", ["oracle", "nop", "tests.agents:Toucher one"])
+    assert view.verdict
+    assert view.verdict.reason == f"oracle is cancelled: {UNENDED}"
 
 
 def test_a_trial_whose_log_was_left_out_is_one_all_the_same(jobs: Path, tmp_path: Path) -> None:

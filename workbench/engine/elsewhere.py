@@ -79,7 +79,7 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
     from workbench.cases.oracle import oracle_case
     from workbench.proof.decide import decide
     from workbench.proof.verdict import Verdict
-    from workbench.trials.found import FoundTrial, UnreadableTrialError, find_trials, read_trial
+    from workbench.trials.found import FoundTrial, UnreadableTrialError, find_trials, read_trial, read_unended
     from workbench.trials.outcome import Outcome
 
     task = str(directory)
@@ -87,17 +87,18 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
     def notice(message: str) -> ev.Notice:
         return ev.Notice(level="warning", task=task, message=message)
 
-    ended, running = find_trials(directory)
+    ended, unended = find_trials(directory)
     trials: list[FoundTrial] = []
-    for path in ended:
+    without_result = set(unended)
+    for path in (*ended, *unended):
+        cut_off = path in without_result
         try:
-            trials.append(read_trial(path, threshold))
+            trials.append(read_unended(path, trials) if cut_off else read_trial(path, threshold))
         except UnreadableTrialError as error:
             yield notice(str(error))
-    if running:
-        verbs = "has no result, and is" if len(running) == 1 else "have no result, and are"
-        others = " and others" if len(running) > 1 else ""
-        yield notice(f"{_trials(running)} {verbs} left out: {running[0].name}{others}")
+    if unended:
+        verb, others = ("has", "") if len(unended) == 1 else ("have", " and others")
+        yield notice(f"{_trials(unended)} {verb} no result: {unended[0].name}{others}")
     several = len({trial.task for trial in trials}) > 1
     cases: dict[tuple[str, str], Case] = {}
     references = {"oracle": oracle_case(), "nop": nop_case()}

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harbor.models.trial.config import TrialConfig
 from harbor.models.trial.result import TrialResult
 from pydantic import ValidationError
 
-from workbench.trials.marked import RESULT, is_trial
+from workbench.trials.marked import CONFIG, RESULT, is_trial
 from workbench.trials.outcome import Outcome
 from workbench.trials.read import read_outcome
 from workbench.trials.script_agent import ScriptAgent
 
+UNENDED = "still running, or ended before it had a result"
 DEPTH = 2
 """Trials are in a job's directory, and jobs are in a directory of jobs."""
 
 
 class UnreadableTrialError(Exception):
-    """A result is none that this Harbor wrote; the message names it and the cause."""
+    """A file of a trial's is none that this Harbor wrote; the message names it and the cause."""
 
 
 @dataclass(frozen=True)
 class FoundTrial:
-    """A trial that has ended."""
+    """A trial."""
 
     path: Path
+    config: TrialConfig
     task: str
     """The task's name."""
     agent: str
     """The agent's name, and its model where it has one; for a script of the workbench's, its case."""
     outcome: Outcome
     ended_at: float
-    """Unix seconds."""
+    """Unix seconds; of one without a result, when something was last put in its directory."""
 
 
 def find_trials(path: Path) -> tuple[list[Path], list[Path]]:
@@ -57,23 +60,53 @@ def read_trial(path: Path, threshold: float) -> FoundTrial:
     try:
         result = TrialResult.model_validate_json((path / RESULT).read_bytes())
         outcome = read_outcome(result, path, threshold, (), whole=result.config.source_trial is None)
-    except ValidationError as error:
-        raise _unreadable(path, str(error).splitlines()[-2].strip()) from None
-    except OSError as error:
-        raise _unreadable(path, error.strerror or "the file system fails") from None
-    except (TypeError, ValueError, OverflowError) as error:
-        # Such as times with and without a zone, which nothing but an editor makes.
-        raise _unreadable(path, str(error)) from None
+    except (OSError, TypeError, ValueError, OverflowError) as error:
+        # A type or a value: times with and without a zone, say, which nothing but an editor makes.
+        raise _unreadable(path / RESULT, error) from None
     info = result.agent_info
     agent = info.version if info.name == ScriptAgent.name() else info.name
     if info.model_info:
         agent += f" {info.model_info.name}"
     ended = result.finished_at or result.started_at
-    return FoundTrial(path, result.task_name, agent, outcome, ended.timestamp() if ended else 0.0)
+    moment = ended.timestamp() if ended else 0.0
+    return FoundTrial(path, result.config, result.task_name, agent, outcome, moment)
 
 
-def _unreadable(path: Path, cause: str) -> UnreadableTrialError:
-    return UnreadableTrialError(f"{path / RESULT}: cannot be read: {cause}")
+def read_unended(path: Path, ended: Sequence[FoundTrial]) -> FoundTrial:
+    """A trial without a result, told by its configuration as the cancelled one that it is or may become.
+
+    Args:
+        ended: Others, which know what its task and its agent call themselves.
+
+    Raises:
+        UnreadableTrialError: its configuration cannot be read.
+    """
+    try:
+        config = TrialConfig.model_validate_json((path / CONFIG).read_bytes())
+        moment = path.stat().st_mtime
+    except (OSError, ValueError) as error:
+        raise _unreadable(path / CONFIG, error) from None
+    task, agent = config.task, config.agent
+    model = (agent.model_name or "").rpartition("/")[2]
+    named = task.name or (task.path.name if task.path else "")
+    called = f"{agent.name or agent.import_path} {model}".rstrip()
+    return FoundTrial(
+        path,
+        config,
+        next((other.task for other in ended if other.config.task == task), named),
+        next((other.agent for other in ended if other.config.agent == agent), called),
+        Outcome(kind="cancelled", reason=UNENDED),
+        moment,
+    )
+
+
+def _unreadable(file: Path, error: Exception) -> UnreadableTrialError:
+    cause = str(error)
+    if isinstance(error, ValidationError):
+        cause = cause.splitlines()[-2].strip()
+    elif isinstance(error, OSError):
+        cause = error.strerror or "the file system fails"
+    return UnreadableTrialError(f"{file}: cannot be read: {cause}")
 
 
 def _beneath(path: Path, depth: int) -> Iterator[Path]:
