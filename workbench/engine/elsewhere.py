@@ -121,7 +121,8 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
     for trial in sorted(trials, key=lambda trial: trial.ended_at):
         case = cases[trial.task, trial.agent]
         outcome = judge(case, trial.outcome, trial.path)
-        outcomes[case.name].append(outcome)
+        if outcome.kind != "cancelled":
+            outcomes[case.name].append(outcome)
         yield ev.RunRecalled(
             task=task,
             case=case.name,
