@@ -38,7 +38,7 @@ class Screen:
             stdout=inside,
             stderr=inside,
             start_new_session=True,
-            env=os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"},
+            env=_environment(),
         )
         os.close(inside)
 
@@ -140,3 +140,9 @@ class Screen:
             return os.read(self.terminal, at_once)
         except OSError:
             return b""
+
+
+def _environment() -> dict[str, str]:
+    """A terminal's, whose size the terminal tells alone."""
+    own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    return own | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}

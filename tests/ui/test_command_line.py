@@ -64,6 +64,7 @@ def test_trials_made_elsewhere_are_opened_to_look_at_with_and_without_the_word(
     trial = tmp_path / "job" / "hello__abc"
     trial.mkdir(parents=True)
     (trial / "trial.log").write_text("")
+    (trial / "config.json").write_text("{}")
     for directory in (trial, trial.parent):
         call(*words, directory)
     assert [(asked["paused"], asked["shell"]) for asked in ran] == [(True, False)] * 2
