@@ -294,7 +294,9 @@ async def test_an_agent_that_takes_too_long_is_ended_and_graded(task: Task) -> N
 
 
 async def test_what_the_agent_left_running_serves_the_verifier_though_a_state_was_kept(task: Task) -> None:
-    server = "nohup sh -c 'while :; do cp asked result 2>/dev/null; sleep 0.02; done' > /dev/null 2>&1 &\n"
+    # By `mv`, as a copy is empty for a moment, in which the verifier might read it.
+    serve = "cp asked copied && mv copied result; sleep 0.02"
+    server = f"nohup sh -c 'while :; do {serve}; done' > /dev/null 2>&1 &\n"
     wait = "for try in $(seq 500); do grep -qsx done /app/result && break; sleep 0.02; done"
     task.write({"solution/solve.sh": f"#!/bin/bash\n{server}"})
     task.write({"tests/test.sh": f"#!/bin/bash\necho done > /app/asked\n{wait}\n{TEST}"})
