@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -24,7 +25,15 @@ from workbench.machines.smol.session import SmolSession
 from workbench.task.load import LoadedTask, load
 
 SMALL = ResourceSpec(cpus=1, memory_mb=512, network=False)
-_EMULATED = ("boot process exited (code 0) before the agent was ready", "agent did not become ready")
+_TRIES = 4
+_EMULATED = (
+    "boot process exited (code 0) before the agent was ready",
+    "agent did not become ready",
+    "the machine died",
+    "the microVM ended",
+    "the microVM has ended",
+    "Connection refused (os error 111)",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -97,10 +106,15 @@ def config(reference: str) -> MachineConfig:
 
 
 async def boot[T](start: Callable[[], Awaitable[T]]) -> T:
-    """Boot, once more if need be: on an emulated processor one in twelve fails, or takes too long."""
-    try:
-        return await start()
-    except MachineError as error:
-        if not any(words in str(error) for words in _EMULATED):
-            raise
-        return await start()
+    """Boot, and again if need be: on an emulated processor one boot in twelve fails, or takes too long.
+
+    A microVM dies there in the midst of a trial, too. On a processor that is real nothing is tried again.
+    """
+    for _ in range(_TRIES - 1 if os.environ.get("KVM_LAB") else 0):
+        try:
+            return await start()
+        except MachineError as error:
+            if not any(words in str(error) for words in _EMULATED):
+                raise
+            warnings.warn(f"tried again: {error}", stacklevel=2)
+    return await start()

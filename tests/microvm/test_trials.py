@@ -39,31 +39,30 @@ async def in_session(session: SmolSession) -> AsyncIterator[None]:
 async def test_trials_come_out_as_on_harbors_own_environment_and_are_verified_again(
     task: LoadedTask, tmp_path: Path, session: SmolSession
 ) -> None:
-    heard, kept, before = Heard(), list[KeptState](), session.names()
+    heard, kept, before = list[Heard](), list[KeptState](), session.names()
     numbers = itertools.count()
 
     async def keep(environment: BaseEnvironment, step: str) -> None:
         assert isinstance(environment, WorkbenchSmolEnvironment)
         kept.append(KeptState(await environment.keep_state(), environment.trial_paths.trial_dir))
 
-    async def run(
-        agent: str, config: EnvironmentConfig, observer: Heard | None = None, **more: Any
-    ) -> Outcome:
+    async def run(agent: str, config: EnvironmentConfig, **more: Any) -> Outcome:
         async def once() -> Outcome:
             request = TrialRequest(
                 task.path, tmp_path, f"{agent}-{next(numbers)}", AgentConfig(name=agent), config, **more
             )
-            outcome = await run_trial(request, observer or Heard())
+            heard.append(Heard())
+            outcome = await run_trial(request, heard[-1])
             if outcome.exception:
                 raise MachineError(outcome.reason)
             return outcome
 
         return await boot(once)
 
-    oracle = await run("oracle", OURS, heard, before_verifying=keep)
+    oracle = await run("oracle", OURS, before_verifying=keep)
     assert (oracle.kind, oracle.reward, oracle.whole) == ("passed", 1.0, True)
-    printed = (kept[0].trial_dir or tmp_path) / "verifier" / "test-stdout.txt"
-    assert heard.text("verifier") == printed.read_text() != ""
+    printed = (kept[-1].trial_dir or tmp_path) / "verifier" / "test-stdout.txt"
+    assert heard[-1].text("verifier") == printed.read_text() != ""
     nop = await run("nop", OURS)
     assert (nop.kind, nop.reward) == ("failed", 0.0)
     try:
@@ -75,9 +74,10 @@ async def test_trials_come_out_as_on_harbors_own_environment_and_are_verified_ag
     finally:
         await close_harbor_goldens()
 
-    again = await run("oracle", OURS, kept=kept[0])
+    again = await run("oracle", OURS, kept=kept[-1])
     assert (again.kind, again.reward, again.whole) == ("passed", 1.0, False)
-    await kept[0].state.delete()
+    for one in kept:
+        await one.state.delete()
     assert len(set(session.names()) - set(before)) <= 1  # the image's state
 
 
