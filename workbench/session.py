@@ -17,7 +17,7 @@ from workbench.images.image_view import ImageView
 from workbench.proof.documents import ProofReceipt, Slower
 from workbench.proof.verdict import Verdict
 from workbench.task.problem import Problem
-from workbench.trials.outcome import Outcome, Phase, PhaseName
+from workbench.trials.outcome import Outcome, Phase, PhaseName, Test
 
 OUTPUT_LIMIT = 8 * 1024 * 1024
 """Characters of output kept for one run; older pieces are dropped. The trial directory has all."""
@@ -67,6 +67,11 @@ class Run:
     def is_known_as(self, name: str) -> bool:
         """Whether this is its `id` or its `lasting_id`."""
         return name in (self.id, self.lasting_id)
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """Those that its verifier named, once it has ended."""
+        return self.outcome.tests if self.outcome else ()
 
     def did_without(self, phase: PhaseName) -> bool:
         """Whether phases of it are known, and none of this name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,10 +69,9 @@ def test_texts_too_large_to_hold_each_line_against_each_are_aligned_by_what_is_u
     left = [f"line {number}" for number in range(20_000)]
     right = [line for number, line in enumerate(left) if number % 500]
     right[7000:7000] = [f"new {number}" for number in range(3000)]
-    began = time.thread_time()
-    rows = align(left, right)
+    with mock.patch("workbench.ui.compare.align.SequenceMatcher", None):
+        rows = align(left, right)
     assert sum(row.same for row in rows) == len(left) - 40
-    assert time.thread_time() - began < 5
 
 
 def test_texts_that_have_nothing_in_common_and_are_huge_are_aligned_all_the_same() -> None:
@@ -106,8 +105,8 @@ def _without(line: str, spans: list[tuple[int, int]]) -> str:
     return line
 
 
-def test_long_lines_of_many_equal_words_are_compared_at_once() -> None:
+def test_in_long_lines_no_word_is_held_against_each_other() -> None:
     left, right = "ab " * 1300 + "end", "ab " * 600 + "cd " * 300 + "ab " * 450 + "end"
-    start = time.perf_counter()
-    assert differing(left, right) == ([(1800, 1800 + 3 * 250 - 1)], [(1800, 1800 + 3 * 300 - 1)])
-    assert time.perf_counter() - start < 0.1
+    with mock.patch("workbench.ui.compare.align.SequenceMatcher", None):
+        spans = differing(left, right)
+    assert spans == ([(1800, 1800 + 3 * 250 - 1)], [(1800, 1800 + 3 * 300 - 1)])

@@ -89,11 +89,15 @@ def tell(directory: Path, threshold: float) -> Iterator[ev.Event]:
 
     ended, unended = find_trials(directory)
     trials: list[FoundTrial] = []
-    without_result = set(unended)
-    for path in (*ended, *unended):
-        cut_off = path in without_result
+    for path in ended:
         try:
-            trials.append(read_unended(path, trials) if cut_off else read_trial(path, threshold))
+            trials.append(read_trial(path, threshold))
+        except UnreadableTrialError as error:
+            yield notice(str(error))
+    with_result = tuple(trials)
+    for path in unended:
+        try:
+            trials.append(read_unended(path, with_result))
         except UnreadableTrialError as error:
             yield notice(str(error))
     if unended:

@@ -46,6 +46,11 @@ class Test(msgspec.Struct, frozen=True):
     """The step of a multi-step task; steps often repeat the tests of those before."""
 
     @property
+    def full_name(self) -> str:
+        """Its name, after that of its step where the task has steps."""
+        return f"{self.step}: {self.name}" if self.step else self.name
+
+    @property
     def said(self) -> str:
         """Message and trace, as one text."""
         return "\n\n".join(part for part in (self.message.strip("\n"), self.trace.strip("\n")) if part)

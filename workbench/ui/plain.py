@@ -17,6 +17,7 @@ from workbench import wishes
 from workbench.cases.case import AgentSpec
 from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui import plain_run, words
+from workbench.ui.compare.others import baselines
 from workbench.ui.figures import count
 from workbench.ui.source import EventSource
 from workbench.ui.visible import one_line, visible
@@ -223,11 +224,10 @@ class PlainFace:
 
     async def _compare(self, view: CaseView, other: CaseView | None) -> None:
         """Say how a case's newest run differs: from the other's, else the one before, else the oracle's."""
-        oracles = (one for one in self._view.cases.values() if one.case.kind == "oracle")
-        against = [other.current] if other else [*view.runs[-2:-1], *(oracle.current for oracle in oracles)]
-        right = view.current
-        left = next((run for run in against if run and run is not right), None)
-        if left is None or right is None:
+        left, right = other.current if other else None, view.current
+        if right and other is None:
+            left = next((run for _, run in baselines(self._view, view, right)), None)
+        if left is None or right is None or left is right:
             self._say("there are no two runs to compare")
             return
         self._say(f"left is {one_line(left.id)}, right is {one_line(right.id)}")

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workbench.session import Run
-from workbench.trials.outcome import Test
 from workbench.ui import trial_files, words
 from workbench.ui.ansi import uncolored
 from workbench.ui.change_rows import find_changes
 from workbench.ui.compare import material
 from workbench.ui.compare.align import align
 from workbench.ui.compare.material import Matter
-from workbench.ui.compare.tables import by_name
+from workbench.ui.compare.tables import differ, paired, status
 from workbench.ui.figures import count
 from workbench.ui.timing import spans
 from workbench.ui.visible import one_line, visible
@@ -43,10 +42,10 @@ def agent(run: Run) -> Iterator[str]:
 
 def tests(run: Run) -> Iterator[str]:
     """How its tests came out."""
-    if not (found := _tests(run)):
+    if not run.tests:
         yield "no tests are named"
-    for test in found:
-        yield f"{test.status}: {_name(test)} {one_line(test.message)}".rstrip()
+    for test in run.tests:
+        yield f"{test.status}: {one_line(test.full_name)} {one_line(test.message)}".rstrip()
 
 
 def files(run: Run) -> Iterator[str]:
@@ -68,7 +67,7 @@ def timing(run: Run, now: float) -> Iterator[str]:
 
 def differences(left: Run, right: Run) -> Iterator[str]:
     """What sets the right one apart from the left."""
-    yield from _tests_apart(_tests(left), _tests(right))
+    yield from _tests_apart(left, right)
     for matter, title in _MATTERS.items():
         ours, theirs = (material.lines(run, matter) for run in (left, right))
         if not ours and not theirs:
@@ -93,22 +92,11 @@ def _said(line: str) -> str:
     return visible(uncolored(line))
 
 
-def _tests_apart(left: tuple[Test, ...], right: tuple[Test, ...]) -> Iterator[str]:
-    ours, theirs = by_name(left), by_name(right)
-    names = dict.fromkeys((*ours, *theirs))
-    apart = 0
-    for name in names:
-        before, after = (tests[name].status if name in tests else "not there" for tests in (ours, theirs))
-        if before != after:
-            apart += 1
-            yield f"{_name(ours.get(name) or theirs[name])}: left {before}, right {after}"
-    if names and not apart:
+def _tests_apart(left: Run, right: Run) -> Iterator[str]:
+    pairs = paired(left.tests, right.tests)
+    apart = [pair for pair in pairs if differ(pair)]
+    for before, after in apart:
+        name = next(test.full_name for test in (before, after) if test)
+        yield f"{one_line(name)}: left {status(before)}, right {status(after)}"
+    if pairs and not apart:
         yield "tests: the same"
-
-
-def _tests(run: Run) -> tuple[Test, ...]:
-    return run.outcome.tests if run.outcome else ()
-
-
-def _name(test: Test) -> str:
-    return one_line(f"{test.step}: {test.name}" if test.step else test.name)

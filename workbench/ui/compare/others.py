@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from workbench import events as ev
@@ -34,6 +35,14 @@ def targets(task: TaskView, shown: Run, now: float) -> list[Target]:
         about = f"{words.outcome_mark(one.outcome).word}{_age(one.at, now)}"
         found.append(Target(f"{other}{one_line(one.case)}", "earlier", one.trial_dir, about))
     return found
+
+
+def baselines(task: TaskView, case: CaseView, run: Run) -> Iterator[tuple[CaseView, Run]]:
+    """What a run is held against where nothing else is asked for: the one before, else the oracle's."""
+    yield from [(case, before) for before in case.runs[: case.runs.index(run)]][-1:]
+    for view in task.cases.values():
+        if view.case.kind == "oracle" and view.current and view.current is not run:
+            yield view, view.current
 
 
 def side(task: TaskView, target: Target) -> Seen | None:

@@ -16,21 +16,35 @@ _TIME = 8
 _LEAST_BAR = 10
 
 
+type Pair = tuple[Test | None, Test | None]
+"""A test as it came out left and right; one of them may not have it."""
+
+
 def tests_beside(left: tuple[Test, ...], right: tuple[Test, ...]) -> list[Content]:
     """The tests of both by name, those that differ first."""
-    ours, theirs = by_name(left), by_name(right)
-    names = list(dict.fromkeys((*ours, *theirs)))
-    names.sort(key=lambda name: _status(ours.get(name)) == _status(theirs.get(name)))
-    return [_test_line(name, ours.get(name), theirs.get(name)) for name in names]
+    return [_test_line(pair) for pair in sorted(paired(left, right), key=differ, reverse=True)]
 
 
-type TestName = tuple[str, str, int]
-"""Step, name, and how many of the same there are before it: a report may name several alike."""
+def paired(left: tuple[Test, ...], right: tuple[Test, ...]) -> list[Pair]:
+    """The tests of both, those of one name and step together, in the order of the left."""
+    ours, theirs = _by_name(left), _by_name(right)
+    return [(ours.get(name), theirs.get(name)) for name in dict.fromkeys((*ours, *theirs))]
 
 
-def by_name(tests: tuple[Test, ...]) -> dict[TestName, Test]:
-    """Tests by what tells them from one another."""
-    named: dict[TestName, Test] = {}
+def differ(pair: Pair) -> bool:
+    """Whether a test came out otherwise."""
+    left, right = pair
+    return status(left) != status(right)
+
+
+def status(test: Test | None) -> str:
+    """How a test came out."""
+    return test.status if test else "not there"
+
+
+def _by_name(tests: tuple[Test, ...]) -> dict[tuple[str, str, int], Test]:
+    """By step, name, and how many of the same there are before it: a report may name several alike."""
+    named: dict[tuple[str, str, int], Test] = {}
     seen = Counter[tuple[str, str]]()
     for test in tests:
         key = test.step, test.name
@@ -110,25 +124,22 @@ def _by_phase(parts: list[Span]) -> dict[tuple[PhaseName | None, str], float]:
     return took
 
 
-def _status(test: Test | None) -> str:
-    return test.status if test else "not there"
-
-
-def _test_line(key: TestName, left: Test | None, right: Test | None) -> Content:
-    step, name, _ = key
+def _test_line(pair: Pair) -> Content:
+    known = [test for test in pair if test]
+    step, name = known[0].step, known[0].name
     parts: list[str | tuple[str, str]] = []
-    for test in (left, right):
+    for test in pair:
         mark = words.TESTS[test.status] if test else words.Mark(" ", "not there", words.MUTED)
         parts.append((f"{mark.sign} {mark.word:<10}", mark.color))
-    differs = _status(left) != _status(right)
-    said = next((words.beginning(test) for test in (right, left) if test and test.message), "")
+    differs = differ(pair)
+    said = next((words.beginning(test) for test in reversed(known) if test.message), "")
     parts += [
         ("≠ " if differs else "  ", words.WARN),
         (f"{one_line(step)}: " if step else "", words.MUTED),
         (one_line(name), "bold" if differs else ""),
     ]
-    if any(test and test.reruns for test in (left, right)):
-        tries = " / ".join(str(test.reruns + 1) if test else "–" for test in (left, right))
+    if any(test.reruns for test in known):
+        tries = " / ".join(str(test.reruns + 1) if test else "–" for test in pair)
         parts.append((f"  ↻ tried {tries} times", words.WARN))
     parts.append((f"  {said}" if said else "", words.MUTED))
     return Content.assemble(*parts)

@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.widgets import Static, TabbedContent, TabPane, Tabs
 
 from workbench.session import Run
-from workbench.trials.outcome import Test
 from workbench.ui import words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.compare.align import align
@@ -154,7 +153,7 @@ class CompareScreen(FullLayout[None]):
         self.app.call_from_thread(put)
 
     def _show_tests(self, left: Run, right: Run) -> None:
-        rows = tests_beside(_tests(left), _tests(right))
+        rows = tests_beside(left.tests, right.tests)
         if rows != self._tests:
             self._tests = rows
             listed = self.query_one("#compare-test-list", LineList)
@@ -168,10 +167,6 @@ class CompareScreen(FullLayout[None]):
         )
         said = "Neither run has anything here." if tells_nothing else view.state if view else ""
         entitle(self.query_one(TabbedContent), _TITLE, said)
-
-
-def _tests(run: Run) -> tuple[Test, ...]:
-    return run.outcome.tests if run.outcome else ()
 
 
 def _names(sides: tuple[Seen, Seen]) -> tuple[str, str]:

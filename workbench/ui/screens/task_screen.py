@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -200,12 +201,11 @@ class TaskScreen(FullLayout[None]):
 
     def _baseline(self, case: CaseView, run: Run) -> tuple[CaseView, Run] | None:
         """What a run is held against: the marked one, else the one before, else the oracle's."""
-        views = self.view.cases.values()
-        marked = [(view, other) for view in views for other in view.runs if other.is_known_as(self._marked)]
-        before = [(case, other) for other in case.runs[: case.runs.index(run)]][-1:]
-        oracle = [(view, view.current) for view in views if view.case.kind == "oracle" and view.current]
-        found = [*marked, *before, *oracle]
-        return next(((view, other) for view, other in found if other is not run), None)
+        from workbench.ui.compare.others import baselines
+
+        pairs = ((view, other) for view in self.view.cases.values() for other in view.runs)
+        marked = (pair for pair in pairs if pair[1].is_known_as(self._marked) and pair[1] is not run)
+        return next(chain(marked, baselines(self.view, case, run)), None)
 
     def action_copy_path(self) -> None:
         """Copy where the run's trial directory is."""

@@ -49,7 +49,7 @@ class TestsTab(ReadingTab):
     def show(self, shown: Shown) -> None:
         """Show the run's checks."""
         run = shown.run
-        tests = run.outcome.tests if run and run.outcome else ()
+        tests = run.tests if run else ()
         listed = self.query_one(TestList)
         self.query_one(TextPane).log_view.home = Path(shown.task.path)
         self.set_class(not tests, "-none")
@@ -85,8 +85,7 @@ class TestsTab(ReadingTab):
 def _in_full(test: Test) -> str:
     took = f"  {_DIM}{words.seconds(test.seconds)}{_PLAIN}" if test.seconds is not None else ""
     message = test.said or f"{_DIM}It said nothing.{_PLAIN}"
-    name = f"{test.step}: {test.name}" if test.step else test.name
-    return f"{_BOLD}{name}{_PLAIN}{took}\n\n{message}\n"
+    return f"{_BOLD}{test.full_name}{_PLAIN}{took}\n\n{message}\n"
 
 
 def _silence(run: Run | None) -> str:
