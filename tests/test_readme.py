@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text()
 
 def test_its_pictures_are_there() -> None:
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", README)
-    assert len(pictures) == 2
+    assert len(pictures) == 3
     for picture in pictures:
         assert "<svg" in (ROOT / picture).read_text()[:200]
 

@@ -155,6 +155,8 @@ class RunQueued(_Event, frozen=True, kw_only=True, tag="run-queued"):
     run: str
     why: str = ""
     """Such as "asked for" or "tests/test.sh changed"."""
+    times: int = 1
+    """How many runs of the case were asked for together, of which this is one."""
 
 
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run-started"):

@@ -15,6 +15,7 @@ async def test_a_case_is_repeated_and_all_its_runs_show_under_it(engine: Engine,
     await engine.until(lambda: view.settled and len(view.cases["oracle"].runs) == 5)
     runs = view.cases["oracle"].runs
     assert [run.why for run in runs] == [f"repeated, {number} of 5" for number in range(1, 6)]
+    assert [event.times for event in engine.said(ev.RunQueued)] == [5] * 5
     assert [run.outcome and run.outcome.reward for run in runs] == [1.0] * 5
     assert all(run.outcome and run.outcome.whole for run in runs)
     assert len({run.trial_dir for run in runs}) == 5

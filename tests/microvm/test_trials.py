@@ -90,11 +90,20 @@ async def test_a_vmm_killed_in_a_trial_is_an_outcome_of_its_own(
     agent = AgentConfig(
         import_path=IMPORT_PATH, kwargs={"task_dir": str(task.path), "scripts": [str(script)]}
     )
-    heard, before = Heard(), set(session.names())
-    request = TrialRequest(task.path, tmp_path, "killed", agent, OURS)
-    running = asyncio.create_task(run_trial(request, heard))
+    before, numbers = set(session.names()), itertools.count()
+
+    async def asleep() -> asyncio.Task[Outcome]:
+        heard = Heard()
+        request = TrialRequest(task.path, tmp_path, f"killed-{next(numbers)}", agent, OURS)
+        running = asyncio.create_task(run_trial(request, heard))
+        running.add_done_callback(lambda _: heard.news.set())
+        await heard.until(lambda: running.done() or "asleep" in heard.text("agent"))
+        if running.done():
+            raise MachineError(f"it ended too early: {running.result()}")
+        return running
+
     try:
-        await heard.until(lambda: "asleep" in heard.text("agent"))
+        running = await boot(asleep)
         (name,) = set(session.names()) - before
         vmm.kill(vmm.find(name))
         outcome = await running

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ui.scenes import many_trials
 from tests.ui.streams import CASES, PASSING, START, Stream, holding, passed
 from tests.ui.terminal.driving import emulator
 from workbench import events as ev
@@ -47,6 +48,15 @@ def words(picture: Path) -> str:
     """What stands on a picture."""
     text = re.sub(r"<[^>]*>", "", picture.read_text().partition("</defs>")[2])
     return unescape(text).replace("\xa0", " ")
+
+
+async def test_a_demo_is_drawn_as_its_grid() -> None:
+    recording = Recording(many_trials().events)
+    async with staged(recording, recording.task(), SIZE) as stage:
+        await stage.show(1.0)
+        assert "1 of 16 done" in "\n".join(strip.text for strip in stage.strips())
+        await stage.show(99)
+        assert "8 of 16 done" in "\n".join(strip.text for strip in stage.strips())
 
 
 def test_a_picture_shows_the_screen_as_it_was(session: Path, tmp_path: Path) -> None:

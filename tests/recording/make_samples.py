@@ -1,9 +1,9 @@
 """Makes the recordings that ship with the samples, and the README's pictures from them.
 
-    python -m tests.recording.make_samples [pictures]
+    python -m tests.recording.make_samples [slugify] [demo] [pictures]
 
-A recording is a session as an author has it, with the saves made by this script. With `pictures` only those
-are made anew, from the recordings that there are.
+`slugify` is a session as an author has it, with the saves made by this script; `demo` is many trials at once.
+The pictures are made from the recordings that there are.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from workbench.link import EngineLink, EngineOptions
 from workbench.pictures.svg import write_pictures
 from workbench.proof.verdict import VerdictKind
 from workbench.recording.neutral import neutral
-from workbench.recording.recording import read_recording
-from workbench.session import CaseView, Session, TaskView
+from workbench.recording.recording import Recording, read_recording
+from workbench.session import CaseView, Run, Session, TaskView
 
 SAMPLES = places.shipped("sample_tasks")
 RECORDINGS = SAMPLES / "recordings"
@@ -33,6 +33,27 @@ PAUSE = 2.0
 """Seconds that an author looks at the screen between two saves."""
 PATIENCE = 60.0
 """Seconds after which something that should come of a save will not."""
+
+
+UNSTEADY = "now-and-then"
+UNSTEADY_SCRIPT = """\
+#!/bin/bash
+set -euo pipefail
+
+work() {
+    echo "$1 ..."
+    sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+}
+
+work "reading the instruction"
+work "writing slugify.py"
+bash /solution/right.sh
+if ((RANDOM % 4 == 0)); then
+    work "making it shorter"
+    sed -i 's/unicodedata.normalize("NFD", title)/title/' /app/slugify.py
+fi
+work "trying it on a title with spaces"
+"""
 
 
 class Author:
@@ -50,6 +71,10 @@ class Author:
     def view(self) -> TaskView:
         """The task as it stands."""
         return self._session.task(str(self.task))
+
+    async def wish(self, wish: wishes.Wish) -> None:
+        """Ask for something."""
+        await self._link.send(wish)
 
     async def until(self, condition: Callable[[TaskView], object]) -> None:
         """Wait until something is so, and look at it for a while."""
@@ -79,28 +104,31 @@ class Author:
 
 
 @asynccontextmanager
-async def author(sample: str) -> AsyncIterator[Author]:
-    """Someone with a copy of a sample open; what happened becomes its recording."""
+async def author(recording: str, concurrency: int = 2) -> AsyncIterator[Author]:
+    """Someone with a copy of slugify, not opened yet; what happens becomes a recording of that name."""
     with tempfile.TemporaryDirectory() as scratch:
-        task = Path(shutil.copytree(SAMPLES / sample, Path(scratch) / sample))
+        task = Path(shutil.copytree(SAMPLES / "slugify", Path(scratch) / "slugify"))
         options = EngineOptions(
-            provider="bubblewrap", concurrency=2, idle=1.0, state_dir=Path(scratch) / "state" / "workbench"
+            provider="bubblewrap",
+            concurrency=concurrency,
+            idle=1.0,
+            state_dir=Path(scratch) / "state" / "workbench",
         )
         async with EngineLink(options) as link:
             someone = Author(link, task)
-            await link.send(wishes.OpenTask(task=str(task)))
-            await someone.until(lambda view: view.settled)
             yield someone
             await someone.ended()
     RECORDINGS.mkdir(exist_ok=True)
     lines = b"".join(ev.encode(event) for event in neutral(someone.events))
-    (RECORDINGS / f"{sample}.jsonl").write_bytes(lines)
+    (RECORDINGS / f"{recording}.jsonl").write_bytes(lines)
 
 
 async def slugify() -> None:
     """A grader made too lenient, so that a wrong solution passes; then set right again."""
     strict, lenient = "got.get(title) != slug", 'got.get(title, "")[:30] != slug[:30]'
     async with author("slugify") as someone:
+        await someone.wish(wishes.OpenTask(task=str(someone.task)))
+        await someone.until(lambda view: view.settled)
         await someone.save("tests/grade.py", strict, lenient, "cannot fail")
         await someone.save("tests/grade.py", lenient, strict, "holds")
         await someone.until(lambda view: view.settled and all(map(_whole, view.cases.values())))
@@ -110,25 +138,52 @@ def _whole(case: CaseView) -> bool:
     return bool(case.decided and case.decided.outcome and case.decided.outcome.whole)
 
 
+async def demo() -> None:
+    """Sixteen trials, eight at once, of a solution that gets it wrong now and then."""
+    async with author("demo", concurrency=8) as someone:
+        unsteady = someone.task / "negatives" / UNSTEADY
+        unsteady.mkdir()
+        (unsteady / "case.toml").write_text('expect = "pass"\nwhy = "forgets accents now and then"\n')
+        (unsteady / "solve.sh").write_text(UNSTEADY_SCRIPT)
+        shutil.copy(someone.task / "solution" / "solve.sh", unsteady / "right.sh")
+        task = str(someone.task)
+        await someone.wish(wishes.OpenTask(task=task, watch=False, replay=False))
+        await someone.wish(wishes.Repeat(task=task, case=UNSTEADY, times=16))
+        await someone.until(lambda view: view.settled and len(_ended(view)) == 16)
+
+
+def _ended(view: TaskView) -> list[Run]:
+    return [run for case in view.cases.values() for run in case.runs if run.state == "ended"]
+
+
 async def pictures() -> None:
-    """The moment at which a wrong solution passes: the whole screen, and that run beside the one before."""
+    """A wrong solution that passes, its run beside the one before, and many trials in their midst."""
     recording = read_recording(RECORDINGS / "slugify.jsonl")
     moment = next(
         event.at - recording.start
         for event in recording.events
         if isinstance(event, ev.VerdictReached) and event.verdict.kind == "cannot fail"
     )
-    for name, keys in (("slugify", ("d",)), ("side-by-side", ("d", "c"))):
-        [made] = await write_pictures(recording, recording.task(), PICTURES, name, [moment], SIZE, keys)
-        made.rename(PICTURES / f"{name}.svg")
+    await _picture(recording, "slugify", moment, "d")
+    await _picture(recording, "side-by-side", moment, "d", "c")
+    recording = read_recording(RECORDINGS / "demo.jsonl")
+    ended = [event.at for event in recording.events if isinstance(event, ev.RunEnded)]
+    await _picture(recording, "demo", ended[len(ended) // 2] - recording.start)
 
 
-async def main(only: str) -> None:
-    """Make all, or the pictures only."""
-    if only != "pictures":
-        await slugify()
-    await pictures()
+async def _picture(recording: Recording, name: str, moment: float, *keys: str) -> None:
+    [made] = await write_pictures(recording, recording.task(), PICTURES, name, [moment], SIZE, keys)
+    made.rename(PICTURES / f"{name}.svg")
+
+
+MAKERS = {"slugify": slugify, "demo": demo, "pictures": pictures}
+
+
+async def main(*names: str) -> None:
+    """Make what is named, or all."""
+    for name in names or MAKERS:
+        await MAKERS[name]()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:2] or [""]))
+    asyncio.run(main(*sys.argv[1:]))

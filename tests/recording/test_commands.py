@@ -82,6 +82,13 @@ def test_the_recording_that_ships_is_played_without_a_word_more(tmp_path: Path) 
         assert program.ended() == 0
 
 
+def test_a_recording_that_ships_is_played_by_its_name(tmp_path: Path) -> None:
+    with started(tmp_path, "play", "demo", "--speed", "50") as program:
+        program.until("16 of 16")
+        program.press("q")
+        assert program.ended() == 0
+
+
 def test_what_is_shown_of_a_task_is_recorded_until_it_is_left(tmp_path: Path) -> None:
     task, file = write_task(tmp_path / "task"), tmp_path / "session.jsonl"
     with started(tmp_path, task, "--no-shell", "--provider", "bubblewrap", "--record", file) as program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -71,8 +72,8 @@ def test_places_and_times_are_gone() -> None:
 RECORDINGS = sorted((places.shipped("sample_tasks") / "recordings").glob("*.jsonl"))
 
 
-def test_a_recording_ships_with_the_samples() -> None:
-    assert "slugify.jsonl" in [path.name for path in RECORDINGS]
+def test_a_session_and_a_demo_ship_with_the_samples() -> None:
+    assert [path.stem for path in RECORDINGS] == ["demo", "slugify"]
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
@@ -96,4 +97,21 @@ def test_slugify_s_shows_a_verifier_that_can_no_longer_fail_and_then_can_again()
             verdicts.append(event.verdict.kind)
     assert [kind for kind in verdicts if kind != "unproven"] == ["holds", "cannot fail", "holds"]
     assert session.task(recording.task()).settled
+    assert 5 < recording.duration < 60
+
+
+def test_the_demo_is_of_sixteen_trials_eight_at_once_of_which_some_fail() -> None:
+    recording = read_recording(RECORDINGS[0].parent / "demo.jsonl")
+    first = recording.begins_with(recording.task())
+    assert isinstance(first, ev.RunQueued)
+    assert first.times == 16
+    running = most = 0
+    for event in recording.events:
+        running += isinstance(event, ev.RunStarted)
+        running -= isinstance(event, ev.RunEnded)
+        most = max(most, running)
+    assert most == 8
+    kinds = Counter(event.outcome.kind for event in recording.events if isinstance(event, ev.RunEnded))
+    assert kinds.total() == 16
+    assert 0 < kinds["failed"] < kinds["passed"]
     assert 5 < recording.duration < 60

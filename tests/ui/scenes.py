@@ -71,7 +71,7 @@ def trials_of(case: str, times: int) -> Stream:
     void = Outcome(kind="void", reason="the verifier ran no test", reward=0.0)
     stream = Stream().engine().wait(0.3).task()
     for number in range(1, times + 1):
-        stream.queue(case, f"{case}-{number}", why=f"repeated, {number} of {times}")
+        stream.queue(case, f"{case}-{number}", why=f"repeated, {number} of {times}", times=times)
     for number in range(1, 9):
         run = f"{case}-{number}"
         stream.start(case, run).phase(run, "environment").wait(0.1 + number * 0.02)

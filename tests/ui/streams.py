@@ -144,8 +144,9 @@ class Stream:
                 self.events[index] = msgspec.structs.replace(event, trials_dir=event.task)
         return self
 
-    def queue(self, case: str, run: str = "", why: str = "the task was opened") -> Stream:
-        return self.add(ev.RunQueued(at=self.now, task=TASK, case=case, run=run or f"{case}-1", why=why))
+    def queue(self, case: str, run: str = "", why: str = "the task was opened", times: int = 1) -> Stream:
+        run = run or f"{case}-1"
+        return self.add(ev.RunQueued(at=self.now, task=TASK, case=case, run=run, why=why, times=times))
 
     def start(self, case: str, run: str = "") -> Stream:
         run = run or f"{case}-1"

@@ -11,12 +11,14 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.ui.driving import screen_text, until
-from tests.ui.streams import TASK, holding
+from tests.ui.scenes import trials_of
+from tests.ui.streams import TASK, Stream, holding
 from workbench import events as ev
 from workbench.recording.player import Player
 from workbench.recording.recording import Recording
 from workbench.ui.playing import PlayApp, PlayBar
 from workbench.ui.screen_commands import PLAYER_STEP
+from workbench.ui.screens.grid import GridScreen
 
 
 class Clock:
@@ -63,6 +65,50 @@ async def test_the_bar_says_where_it_stands_and_the_keys_move_it() -> None:
         await until(pilot, lambda: "· 2x" in bar(app))
         await pilot.press("left")
         await until(pilot, lambda: "0:01 of 0:06" in bar(app))
+
+
+async def test_keys_go_forth_and_back_by_a_minute() -> None:
+    stream = holding()
+    stream.wait(200).settled()
+    async with playing(Clock(), stream.events) as (app, pilot):
+        await pilot.press("shift+right", "shift+right", "right")
+        assert app.player.position == 125
+        await pilot.press("shift+left")
+        assert app.player.position == 65
+
+
+async def test_a_demo_is_played_on_its_grid_and_beneath_is_its_case() -> None:
+    stream = trials_of("nop", 16)
+    async with playing(Clock(), stream.events) as (app, pilot):
+        assert isinstance(app.screen, GridScreen)
+        app.player.seek(99)
+        await until(pilot, lambda: "8 of 16 done" in screen_text(app))
+        app.player.seek(0.5)
+        await until(pilot, lambda: "0 of 16 done" in screen_text(app) or "1 of 16" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "3 Run · nop · 16 of 16" in screen_text(app))
+
+
+async def test_a_session_in_which_a_case_is_repeated_later_is_played_as_a_session() -> None:
+    stream = holding()
+    stream.queue("oracle", "oracle-2", times=2).queue("oracle", "oracle-3", times=2)
+    async with playing(Clock(), stream.events) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: len(app.session.runs) == 7)
+        assert not isinstance(app.screen, GridScreen)
+
+
+async def test_no_hint_names_a_key_that_would_have_to_run_something() -> None:
+    stream = Stream().engine().task().wait(1).settled()
+    async with playing(Clock(), stream.events) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: "It has not run." in screen_text(app))
+        await pilot.press("3", "right_square_bracket", "right_square_bracket", "right_square_bracket")
+        await until(pilot, lambda: "No trajectory here." in screen_text(app))
+        assert "to run it again" not in screen_text(app)
+        await pilot.press("escape", "m")
+        await until(pilot, lambda: "No machine and no state is alive." in screen_text(app))
+        assert "opens a shell" not in screen_text(app)
 
 
 async def test_going_back_shows_what_was_so_then_and_nothing_of_later() -> None:

@@ -29,8 +29,10 @@ def _size(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
 def play(file: Path | None, speed: float, loop: bool, task: str) -> None:
     """Play a recorded session in the terminal: no engine, no machine.
 
-    Space pauses, left and right go back and forth, plus and minus change the speed. Without FILE, the
-    recording that ships along is played. `--record` makes one, and what `check --json` prints is one too.
+    Space pauses, left and right go back and forth (with shift by a minute), plus and minus change the speed.
+    Two recordings ship along and are played by their names: `slugify`, also played without FILE, is an
+    author's session, and `demo` many trials at once. `--record` makes one, and what `check --json` prints is
+    one too.
     """
     from workbench.recording.player import Player
 
@@ -118,7 +120,10 @@ def _recording(file: Path | None, task: str) -> tuple[Recording, str]:
     from workbench import places
     from workbench.recording.recording import RecordingError, read_recording
 
-    file = file or places.shipped("sample_tasks") / "recordings" / "slugify.jsonl"
+    file = file or Path("slugify")
+    shipped = places.shipped("sample_tasks") / "recordings" / f"{file}.jsonl"
+    if not file.is_file() and shipped.is_file():
+        file = shipped
     try:
         recording = read_recording(file)
         return recording, recording.task(task)

@@ -202,10 +202,19 @@ class CaseRuns:
         for run in self._runner.runs(self._task, case):
             self._runner.advance(run, LOOKED_AT)
 
-    def queue(self, known: KnownCase, why: str, *, reusing: bool = False, confirming: bool = False) -> None:
+    def queue(
+        self,
+        known: KnownCase,
+        why: str,
+        *,
+        times: int = 1,
+        reusing: bool = False,
+        confirming: bool = False,
+    ) -> None:
         """Queue a run of a case.
 
         Args:
+            times: Of how many that are asked for together it is one.
             reusing: Verify what an agent left, where that is all that is stale.
             confirming: Its outcome is known already; it goes after all others.
         """
@@ -219,6 +228,7 @@ class CaseRuns:
             loaded=self._now.loaded,
             trials_dir=self._trials_dir,
             why=why,
+            times=times,
             digest=self._now.digest,
             reuse=known.reusable() if reusing else None,
             trace=self.trace == "all" or (self.trace == "negatives" and known.case.kind == "negative"),
@@ -228,7 +238,7 @@ class CaseRuns:
     def add(self, what: Replay, order: int = LOOKED_AT) -> None:
         """Queue a run as it is described."""
         name = what.known.case.name
-        self._emit(ev.RunQueued(task=self._task, case=name, run=what.run, why=what.why))
+        self._emit(ev.RunQueued(task=self._task, case=name, run=what.run, why=what.why, times=what.times))
         self._runner.add(
             order,
             self._task,

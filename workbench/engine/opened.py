@@ -129,8 +129,9 @@ class OpenedTask:
             elif name not in self.runs.known:
                 self._no_case(name)
             else:
-                for number in range(1, min(times, REPEATS) + 1):
-                    self.runs.queue(self.runs.known[name], f"repeated, {number} of {times}")
+                times = min(times, REPEATS)
+                for number in range(1, times + 1):
+                    self.runs.queue(self.runs.known[name], f"repeated, {number} of {times}", times=times)
                 self.runs.settle()
 
     async def open_shell(self, shell: str, on: str) -> None:

@@ -45,6 +45,8 @@ class Replay:
     """The step to verify again and what its agent left; None for a whole trial."""
     trace: bool = False
     """Whether to tell the commands of its script apart."""
+    times: int = 1
+    """How many like it were asked for together."""
     again: bool = False
     """A whole trial in place of a verification that could not be held."""
 

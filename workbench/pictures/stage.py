@@ -15,6 +15,8 @@ from workbench.recording.recording import Recording
 from workbench.settings import Loaded, Settings
 from workbench.ui import theme_files
 from workbench.ui.app import WorkbenchApp
+from workbench.ui.playing import demo_of
+from workbench.ui.screens.live import LiveScreen
 from workbench.ui.screens.main import MainScreen
 from workbench.wishes import Wish
 
@@ -41,6 +43,7 @@ class Stage:
         self.app = WorkbenchApp(
             self._source,
             Path(task),
+            demo=demo_of(recording, task),
             theme=theme,
             # Nobody's own settings are to be seen on it.
             settings=Loaded(Settings(remember=False), (), ()),
@@ -58,7 +61,7 @@ class Stage:
         self._source.tell(self._recording.events[self._told : due])
         self._told = due
         await self._settle()
-        if isinstance(self.app.screen, MainScreen):
+        if isinstance(self.app.screen, MainScreen | LiveScreen):
             self.app.screen.refresh_views()
         await self._rest()
 

@@ -56,6 +56,11 @@ class Recording:
             raise RecordingError(f"there is no task {name!r} in this recording; there are: {names}")
         return found[0]
 
+    def begins_with(self, task: str) -> ev.RunQueued | ev.RunRecalled | None:
+        """The run that a task's session begins with."""
+        runs = (event for event in self.events if isinstance(event, ev.RunQueued | ev.RunRecalled))
+        return next((run for run in runs if run.task == task), None)
+
     def count(self, seconds: float) -> int:
         """How many events had come so many seconds after the first."""
         return bisect_right(self._offsets, seconds)

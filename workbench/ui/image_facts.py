@@ -11,7 +11,7 @@ from textual.content import Content
 from workbench.images.build_events import BaseImage, RegistryAnswer, StepRecord
 from workbench.images.image_view import ImageView
 from workbench.ui import words
-from workbench.ui.commands import key_shown
+from workbench.ui.commands import is_offered, key_shown
 from workbench.ui.figures import ago, count
 from workbench.ui.overlay_commands import IMAGES
 from workbench.ui.visible import one_line
@@ -72,12 +72,14 @@ def _moved(app: App[Any], base: BaseImage, answer: RegistryAnswer | None) -> Ite
     if base.pinned:
         return
     if answer is None:
-        yield f"; {key_shown(app, IMAGES['images.ask'])} asks its registry", words.MUTED
+        if is_offered(app, "images.ask"):
+            yield f"; {key_shown(app, IMAGES['images.ask'])} asks its registry", words.MUTED
     elif answer.error:
         yield f"; {one_line(answer.error)}", words.WARN
     elif answer.moved and answer.used == base.digest:
-        key = key_shown(app, IMAGES["images.fetch"])
-        yield f"; its name has moved to {_short(answer.now)}: {key} fetches that", words.WARN
+        fetch = f": {key_shown(app, IMAGES['images.fetch'])} fetches that"
+        how = fetch if is_offered(app, "images.fetch") else ""
+        yield f"; its name has moved to {_short(answer.now)}{how}", words.WARN
     elif base.digest:
         yield "; its name has not moved", words.OK
     else:

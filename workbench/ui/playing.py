@@ -9,10 +9,12 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from workbench import events as ev
 from workbench import settings
 from workbench.recording.player import Player
+from workbench.recording.recording import Recording
 from workbench.ui import crash
-from workbench.ui.app import WorkbenchApp
+from workbench.ui.app import Demo, WorkbenchApp
 from workbench.ui.clicks import clickable
 from workbench.ui.commands import Offer, key_shown
 from workbench.ui.messages import Ended
@@ -79,6 +81,14 @@ class PlayBar(Static):
         return clickable(said, f"app.{command.action}")
 
 
+def demo_of(recording: Recording, task: str) -> Demo | None:
+    """What a recording begins with, where that is many trials of one case."""
+    match recording.begins_with(task):
+        case ev.RunQueued(case=case, times=times) if times > 1:
+            return Demo(case, times)
+    return None
+
+
 class PlayApp(WorkbenchApp):
     """Shows a recording.
 
@@ -94,7 +104,13 @@ class PlayApp(WorkbenchApp):
     RESTART_DOES = "plays it from the beginning"
 
     def __init__(self, player: Player, task: Path) -> None:
-        super().__init__(player, task, settings=settings.load(), clock=player.clock)
+        super().__init__(
+            player,
+            task,
+            demo=demo_of(player.recording, str(task)),
+            settings=settings.load(),
+            clock=player.clock,
+        )
         self.player = player
 
     def bars(self) -> ComposeResult:

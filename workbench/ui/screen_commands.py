@@ -312,8 +312,8 @@ TEXT = Offer(
     ),
 )
 
-PLAYER_STEP = 5
-"""Seconds that one key goes forth or back in a recording."""
+PLAYER_STEP, PLAYER_LEAP = 5, 60
+"""Seconds that one key goes forth or back in a recording, and another."""
 
 PLAYER = Offer(
     "Player",
@@ -333,6 +333,22 @@ PLAYER = Offer(
             f"skip({PLAYER_STEP})",
             "Forth",
             f"Go on by {PLAYER_STEP} seconds.",
+            priority=True,
+        ),
+        Command(
+            "play.far-back",
+            "shift+left",
+            f"skip(-{PLAYER_LEAP})",
+            "Far back",
+            f"Go back by {PLAYER_LEAP} seconds.",
+            priority=True,
+        ),
+        Command(
+            "play.far-forth",
+            "shift+right",
+            f"skip({PLAYER_LEAP})",
+            "Far forth",
+            f"Go on by {PLAYER_LEAP} seconds.",
             priority=True,
         ),
         Command("play.faster", "plus,equals_sign", "faster(1)", "Faster", "Play faster.", priority=True),

@@ -11,7 +11,7 @@ from workbench.events import MachineCost
 from workbench.machines.machine import GuestUsage
 from workbench.session import Session
 from workbench.ui import words
-from workbench.ui.commands import key_shown
+from workbench.ui.commands import is_offered, key_shown
 from workbench.ui.figures import count, memory
 from workbench.ui.overlay_commands import COSTS
 from workbench.ui.screen_commands import MAIN
@@ -51,12 +51,14 @@ class CostsScreen(LiveScreen[None]):
     def refresh_views(self) -> None:
         """Show the newest figures."""
         room = self.query_one("#costs-text").content_size.width
-        text = _table(self._session, room) or Content.styled(
-            "No machine and no state is alive. Shells and runs make them; "
-            f"{key_shown(self.app, MAIN['shell.case'])} opens a shell.",
-            words.MUTED,
-        )
+        text = _table(self._session, room) or Content.styled(self._none(), words.MUTED)
         self.query_one("#costs-text", Static).update(text)
+
+    def _none(self) -> str:
+        none = "No machine and no state is alive."
+        if not is_offered(self.app, "shell.case"):
+            return none
+        return f"{none} Shells and runs make them; {key_shown(self.app, MAIN['shell.case'])} opens a shell."
 
     def on_resize(self) -> None:
         """Fit the columns again."""

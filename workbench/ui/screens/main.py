@@ -330,6 +330,7 @@ class MainScreen(TaskScreen):
         """
         from workbench.ui.screens.grid import TIMES, GridScreen
 
+        self._to_select = case  # before the cases are known, too
         grid = GridScreen(self._session, self._path, case, self._clock, self.look_at, times=times or TIMES)
         grid.presenting = large
         self.app.push_screen(grid)

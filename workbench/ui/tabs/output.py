@@ -12,7 +12,7 @@ from textual.content import Content
 
 from workbench.events import OutputSource
 from workbench.session import Run
-from workbench.ui.commands import key_shown
+from workbench.ui.commands import is_offered, key_shown
 from workbench.ui.lines import FileLines, Lines
 from workbench.ui.run_output import RunOutput
 from workbench.ui.screen_commands import MAIN
@@ -130,6 +130,8 @@ def _silence(app: App[Any], source: OutputSource, shown: Shown) -> Content:
     run = shown.run
     if shown.case is None:
         return Content("Nothing to show yet.")
+    if run is None and not is_offered(app, "run.case"):
+        return Content("It has not run.")
     if run is None:
         case, every = (key_shown(app, MAIN[name]) for name in ("run.case", "run.all"))
         return Content.assemble(

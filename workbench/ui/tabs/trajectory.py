@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from workbench.session import Run
 from workbench.ui import atif, trajectories, trial_files, words
-from workbench.ui.commands import Offer, key_shown
+from workbench.ui.commands import Offer, is_offered, key_shown
 from workbench.ui.figures import count
 from workbench.ui.lines import LiveLines
 from workbench.ui.overlay_commands import SEARCH_LINE
@@ -101,7 +101,7 @@ class TrajectoryTab(ReadingTab):
             return _RUNNING
         if said := trial_files.gone(shown.run):
             return said
-        if shown.task.is_elsewhere:
+        if not is_offered(self.app, "run.case"):
             return _NONE
         trace, again = (key_shown(self.app, MAIN[name]) for name in ("trace.toggle", "run.case"))
         hint = f"Negatives leave one, the oracle when traced: {trace}, then {again} to run it again."
