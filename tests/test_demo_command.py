@@ -17,6 +17,7 @@ from workbench.cli import commands
         (["."], "use `workbench check .`"),
         ([".", "-k", "0"], "0 is not in the range 1<=x<=200"),
         ([".", "-k", "1000"], "1000 is not in the range 1<=x<=200"),
+        ([".", "--agent", "a", "--agent", "b"], "say which by --case: 'a' or 'b'"),
     ],
 )
 def test_a_demo_that_cannot_be_says_why(

@@ -139,12 +139,21 @@ def open_(
 @commands.command()
 @click.argument("task_dir", type=click.Path(path_type=Path))
 @click.option("-k", "times", type=click.IntRange(1, 200), default=16, help="How many trials; by default 16.")
-@click.option("--case", metavar="NAME", default="oracle", help="Of which case; by default the oracle.")
+@click.option(
+    "--case", metavar="NAME", default="", help="Of which case; by default the agent's, else the oracle."
+)
 @click.option("--present", is_flag=True, help="Larger letters and fewer words, to be read from afar.")
+@agents
 @record
 @running_engine
 def demo(
-    task_dir: Path, times: int, case: str, present: bool, record: Path | None, engine: EngineOptions
+    task_dir: Path,
+    times: int,
+    case: str,
+    present: bool,
+    agents: tuple[AgentSpec, ...],
+    record: Path | None,
+    engine: EngineOptions,
 ) -> None:
     """Run one case of a task many times, and show all its trials live.
 
@@ -154,11 +163,16 @@ def demo(
 
     if not task_dir.is_dir():
         raise click.UsageError(f"{task_dir}: there is no such directory")
+    if len(agents) > 1 and not case:
+        names = " or ".join(repr(agent.case) for agent in agents)
+        raise click.UsageError(f"trials of one case are shown; say which by --case: {names}")
     need_a_terminal(f"use `workbench check {task_dir}`")
     from workbench.ui.app import Demo, run
 
     source = _recorder(record, task_dir)(EngineLink(engine.behind_a_screen()))
-    run(source, task_dir.resolve(), paused=True, shell=False, demo=Demo(case, times, present))
+    case = case or (agents[0].case if agents else "oracle")
+    demo = Demo(case, times, present)
+    run(source, task_dir.resolve(), paused=True, agents=agents, shell=False, demo=demo)
 
 
 def _recorder(path: Path | None, task_dir: Path) -> Callable[[EngineLink], EventSource]:

@@ -102,6 +102,21 @@ def test_what_is_shown_of_a_task_is_recorded_until_it_is_left(tmp_path: Path) ->
     }
 
 
+def test_a_demo_of_an_agent_is_recorded_and_played_as_such(tmp_path: Path) -> None:
+    task, file = write_task(tmp_path / "task"), tmp_path / "demo.jsonl"
+    agent = ("--agent", "tests.agents:Toucher", "--provider", "bubblewrap", "-k", "2")
+    with started(tmp_path, "demo", task, *agent, "--record", file) as program:
+        program.until("2 of 2")
+        program.press("q")
+        assert program.ended() == 0
+    ended = [event for event in read_recording(file).events if isinstance(event, ev.RunEnded)]
+    assert [(event.case, event.outcome.kind) for event in ended] == [("Toucher", "passed")] * 2
+    with started(tmp_path, "play", file, "--speed", "50") as program:
+        program.until("2 of 2")
+        program.press("q")
+        assert program.ended() == 0
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
