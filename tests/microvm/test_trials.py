@@ -97,7 +97,7 @@ async def test_a_vmm_killed_in_a_trial_is_an_outcome_of_its_own(
         request = TrialRequest(task.path, tmp_path, f"killed-{next(numbers)}", agent, OURS)
         running = asyncio.create_task(run_trial(request, heard))
         running.add_done_callback(lambda _: heard.news.set())
-        await heard.until(lambda: running.done() or "asleep" in heard.text("agent"))
+        await heard.until(lambda: running.done() or "asleep" in heard.text("agent"), seconds=300)
         if running.done():
             raise MachineError(f"it ended too early: {running.result()}")
         return running

@@ -41,9 +41,9 @@ class Heard:
         """All that one source printed."""
         return "".join(text for kind, text in self.pieces if kind == source)
 
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 60) -> None:
         """Wait until what was heard makes it true."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds):
             while not condition():
                 self.news.clear()
                 await self.news.wait()
