@@ -44,3 +44,23 @@ async def test_a_task_that_is_opened_paused_shows_its_proof_and_runs_nothing(tmp
         assert view.verdict == held
         assert {event.case for event in engine.said(ev.RunRecalled)} == set(view.cases)
         assert engine.said(ev.RunQueued) == []
+
+
+async def test_what_is_new_since_a_task_was_left_runs_before_what_is_known_is_confirmed(
+    tmp_path: Path,
+) -> None:
+    task = write_task(tmp_path / "task")
+    options = EngineOptions(provider="bubblewrap", state_dir=tmp_path / "state", concurrency=1)
+    async with EngineLink(options) as link:
+        await Engine(link).open(task)
+    (task / "negatives" / "nothing.sh").write_text("#!/bin/bash\n")
+    async with EngineLink(options) as link:
+        engine = Engine(link)
+        view = await engine.open(task)
+        assert {event.case for event in engine.said(ev.RunRecalled)} == {"oracle", "nop", "elsewhere"}
+        assert [event.case for event in engine.said(ev.RunStarted)] == [
+            *("nothing", "oracle", "nop", "elsewhere"),
+        ]
+        assert {run.state for case in view.cases.values() for run in case.runs} == {"ended"}
+        assert view.verdict is not None
+        assert (view.verdict.kind, view.verdict.total) == ("holds", 4)

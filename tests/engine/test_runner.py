@@ -42,8 +42,10 @@ async def turns() -> None:
 
 async def test_no_more_run_than_there_are_slots_and_earlier_orders_go_first() -> None:
     runs = Runs(1)
-    for name, order in (("first", 1), ("later", 2), ("failed", 0)):
-        runs.add(name, order)
+    runs.add("first", 1)
+    await turns()
+    runs.add("later", 2)
+    runs.add("failed", 0)
     await turns()
     assert runs.began == ["first"]
     runs.end("first")
@@ -70,6 +72,34 @@ async def test_a_confirmation_gives_its_place_to_a_run_that_somebody_waits_for()
     await turns()
     assert runs.cancelled == ["confirmation"]
     assert runs.began == ["confirmation", "wanted"]
+
+
+async def test_what_is_queued_together_takes_its_places_by_its_order() -> None:
+    runs = Runs(1)
+    for name, order in (("confirmation", 3), ("wanted", 1)):
+        runs.add(name, order)
+    await turns()
+    assert runs.began == ["wanted"]
+    runs.end("wanted")
+    await turns()
+    assert runs.began == ["wanted", "confirmation"]
+    assert runs.cancelled == runs.dropped == []
+
+
+async def test_a_run_cancelled_before_its_first_step_frees_its_place_and_is_said_to_be_dropped() -> None:
+    runs = Runs(1)
+    runs.add("one", 1)
+    runs.add("two", 1)
+    while not runs.runner._running:
+        await asyncio.sleep(0)
+    assert runs.began == []
+    runs.runner.cancel("one")
+    await turns()
+    assert (runs.began, runs.dropped) == (["two"], ["one"])
+    runs.end("two")
+    await turns()
+    assert not runs.runner.busy("task")
+    await asyncio.wait_for(runs.runner.close(), 10)
 
 
 async def test_a_second_run_waits_while_memory_is_short_and_the_first_never_does() -> None:

@@ -7,6 +7,7 @@ import itertools
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import psutil
 
@@ -30,6 +31,7 @@ class Ticket:
     work: Work = field(compare=False)
     dropped: Callable[[], None] = field(compare=False)
     """Called instead of `work` when it is cancelled before its turn."""
+    begun: bool = field(default=False, compare=False)
     cancelled: bool = field(default=False, compare=False)
 
 
@@ -57,7 +59,8 @@ class Runner:
     ) -> None:
         """Queue a run."""
         self._waiting.append(Ticket(order, next(self._numbers), task, case, run, work, dropped))
-        self._pump()
+        # What is queued together takes its places together: the first must not begin, only to make way.
+        asyncio.get_running_loop().call_soon(self._pump)
 
     def busy(self, task: str, before: int | None = None) -> bool:
         """Whether anything of this task runs or waits; with `before`, only what comes before that order."""
@@ -121,6 +124,7 @@ class Runner:
             self._waiting.remove(first)
             task = asyncio.create_task(self._run(first), name=f"run {first.run}")
             self._running[first.run] = (first, task)
+            task.add_done_callback(partial(self._done, first))
 
     def _make_way(self, first: Ticket) -> None:
         """Let a patient run give its place to one that somebody waits for."""
@@ -139,11 +143,20 @@ class Runner:
         self._pump()
 
     async def _run(self, ticket: Ticket) -> None:
+        ticket.begun = True
         try:
             await ticket.work()
         finally:
-            del self._running[ticket.run]
-            self._pump()
+            self._leave(ticket)
+
+    def _done(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
+        if not ticket.begun:  # it was cancelled before its first step, so `_run` was never entered
+            ticket.dropped()
+            self._leave(ticket)
+
+    def _leave(self, ticket: Ticket) -> None:
+        del self._running[ticket.run]
+        self._pump()
 
 
 def slots_here() -> int:
