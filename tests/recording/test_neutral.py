@@ -69,6 +69,20 @@ def test_places_and_times_are_gone() -> None:
     assert failed.hint == f"its log is {home}/.local/state/workbench/logs/engine.log"
 
 
+def test_other_runs_that_the_machine_keeps_are_left_out() -> None:
+    other = ev.EarlierRun(
+        task="/mnt/secret/other",
+        case="oracle",
+        expect="pass",
+        at=1.0,
+        trial_dir="/mnt/secret/state/x",
+        outcome=Outcome("passed", "reward 1", reward=1.0),
+    )
+    started = ev.EngineStarted(at=5000.0, pid=77, version="0.1.0")
+    told = ev.EarlierRunsTold(at=5001.0, task=TASK, runs=(other,))
+    assert [type(event) for event in neutral([started, told])] == [ev.EngineStarted]
+
+
 RECORDINGS = sorted((places.shipped("sample_tasks") / "recordings").glob("*.jsonl"))
 
 

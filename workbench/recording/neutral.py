@@ -22,7 +22,11 @@ _PID = 4242
 
 
 def neutral(events: Sequence[ev.Event]) -> list[ev.Event]:
-    """The events with paths of an author's home, names of runs without times, and a start of `START`."""
+    """The events with paths of an author's home, names of runs without times, and a start of `START`.
+
+    What they tell of other runs that the machine keeps, of whatever task, is left out.
+    """
+    events = [event for event in events if not isinstance(event, ev.EarlierRunsTold)]
     names = dict(_names(events))
     # The longest first, as some are the beginning of others.
     olds = sorted(names, key=len, reverse=True)
