@@ -159,10 +159,16 @@ def demo(
 
     Each is an ordinary trial: repeats that come out otherwise than others make the case flaky.
     """
+    from workbench.check.targets import has_trials
     from workbench.link import EngineLink
 
     if not task_dir.is_dir():
         raise click.UsageError(f"{task_dir}: there is no such directory")
+    if has_trials(task_dir):
+        raise click.UsageError(
+            f"{task_dir}: has trials, which ran already; `workbench {task_dir}` opens them, and `D` there "
+            "shows all of a case"
+        )
     if len(agents) > 1 and not case:
         names = " or ".join(repr(agent.case) for agent in agents)
         raise click.UsageError(f"trials of one case are shown; say which by --case: {names}")
