@@ -22,6 +22,7 @@ from textual.widget import Widget
 
 from workbench.settings import Settings
 from workbench.ui import theme_files
+from workbench.ui.commands import followed
 from workbench.ui.once import once
 from workbench.ui.visible import visible
 
@@ -51,6 +52,8 @@ class BaseApp(App[None]):
 
     TITLE = "Harbor Workbench"
     CSS_PATH = "app.tcss"
+    ENDED_SAYS: ClassVar[str] = ""
+    """What is said of an engine's end where that is nothing to worry about."""
     RESTART_DOES: ClassVar[str] = "starts another engine"
     """What the key does that there is for when an engine has ended."""
 
@@ -61,7 +64,7 @@ class BaseApp(App[None]):
         self._theme_stamp: object = None
         self._catching_up = False
         self._dress(theme or theme_files.DEFAULT)
-        self.set_keymap(settings.keys)
+        self.set_keymap(followed(settings.keys))
 
     @property
     def failure(self) -> Exception | None:

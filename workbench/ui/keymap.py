@@ -8,7 +8,7 @@ from itertools import chain
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
 
 from workbench.ui import overlay_commands, screen_commands
-from workbench.ui.commands import Command, Offer
+from workbench.ui.commands import Command, Offer, followed
 from workbench.ui.shells.keys import TASK_SHELLS
 from workbench.ui.terminal.keys import SHELLS, TERMINAL
 
@@ -37,6 +37,7 @@ def faults(keys: Mapping[str, str]) -> Iterator[str]:
         for key in _split(wanted):
             if not is_key(key):
                 yield f"`{name}`: there is no key `{key}`"
+    keys = followed(keys)
     together = [*_PLACES, *((offer,) for offer in _offers())]
     found = (_clashes(chain.from_iterable(offer.commands for offer in place), keys) for place in together)
     yield from dict.fromkeys(chain.from_iterable(found))
