@@ -130,6 +130,13 @@ async def test_a_task_without_a_dockerfile_says_what_its_machines_boot() -> None
         assert f"Nothing is built for this task: {where}" in driven.text
 
 
+async def test_of_a_job_nothing_is_said_to_be_built_or_booted() -> None:
+    async with opened(streams.opened_task().made_elsewhere()) as driven:
+        await driven.press("b")
+        assert "Nothing is built here: these trials were made elsewhere." in driven.text
+        assert "boot" not in driven.text
+
+
 async def test_what_is_built_for_the_verifier_is_shown_beside_the_agents() -> None:
     stream = built().ready(1.0, directory="tests")
     async with opened(stream) as driven:

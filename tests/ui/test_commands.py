@@ -18,6 +18,7 @@ from textual.widgets._footer import FooterKey
 from tests.ui.driving import opened, until
 from tests.ui.streams import TASK, holding
 from workbench import ui, wishes
+from workbench.settings import Loaded, Settings
 from workbench.ui import commands, keymap
 from workbench.ui.commands import Command, Offer, offered
 from workbench.ui.overlay import Overlay
@@ -101,6 +102,30 @@ async def test_a_job_offers_nothing_that_would_have_to_run_by_key_bar_help_and_p
         await driven.press("f1")
         assert "Help" in driven.text
         assert "Run every case" not in driven.text
+
+
+async def test_of_a_job_it_is_not_said_that_all_is_as_it_must_be_since_nothing_runs() -> None:
+    async with opened(holding().made_elsewhere()) as driven:
+        await driven.press("f")
+        assert isinstance(driven.source.sent[-1], wishes.Replay)
+        assert "Every case came out as it must." not in driven.text
+
+
+async def test_overlays_have_the_keys_that_the_user_gave_to_the_whole() -> None:
+    moved = Loaded(Settings(keys={"help": "f8", "palette": "f9"}), (), ())
+    async with opened(holding(), settings=moved) as driven:
+        await driven.press("D")
+        bar = driven.text.splitlines()[-1]
+        assert (bar.count("Help"), bar.count("Commands")) == (1, 1)
+        assert "f8 Help" in bar
+        await driven.press("f8")
+        assert isinstance(driven.app.screen, HelpScreen)
+        apart = {"help": "f8", "overlay.help": "f7"}
+        assert commands.followed(apart) == apart
+
+
+def test_a_key_of_the_whole_that_an_overlay_uses_otherwise_is_told() -> None:
+    assert list(keymap.faults({"help": "P"})) == ["`P` is for both `overlay.help` and `grid.present`"]
 
 
 def test_what_something_has_to_run_for_is_a_command() -> None:

@@ -18,7 +18,7 @@ from textual.widgets import Input
 
 from tests.ui.driving import Driven, app_for, opened, screen_text, until
 from tests.ui.scenes import with_tests
-from tests.ui.streams import RecordedSource, Stream, broken, busy, failed, holding
+from tests.ui.streams import TASK, RecordedSource, Stream, broken, busy, failed, holding
 from workbench import events as ev
 from workbench.proof.verdict import Verdict
 from workbench.settings import Loaded, Settings
@@ -26,6 +26,7 @@ from workbench.trials.outcome import Outcome, Test
 from workbench.ui import opening, remembered, tasks
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.panes.run_pane import RunPane
+from workbench.ui.screens.task_screen import TaskScreen
 from workbench.ui.widgets.test_list import TestList
 
 
@@ -194,6 +195,21 @@ async def test_the_cases_script_is_edited(lent: list[list[str]]) -> None:
         assert lent == [["vim", "/home/author/tasks/slugify/solution/solve.sh"]]
         await driven.press("j", "e")
         assert lent[-1] == ["vim", "/home/author/tasks/slugify/task.toml"]
+
+
+async def test_where_a_task_is_not_no_editor_makes_a_file_of_it(
+    lent: list[list[str]], tmp_path: Path
+) -> None:
+    async with opened(holding().made_elsewhere()) as driven:
+        await driven.press("e")
+        assert driven.app.told[-1].message == f"There is no file {TASK}/solution/solve.sh here."
+        assert lent == []
+        screen = driven.app.screen
+        assert isinstance(screen, TaskScreen)
+        file = tmp_path / "test.sh"
+        file.touch()
+        screen.edit(file, 3)
+        assert lent == [["vim", "+3", str(file)]]
 
 
 async def test_a_problem_is_edited_at_its_line(lent: list[list[str]]) -> None:

@@ -16,6 +16,7 @@ from workbench import wishes
 from workbench.session import Run
 from workbench.trials.outcome import Outcome
 from workbench.ui.app import Demo, WorkbenchApp
+from workbench.ui.screens.main import MainScreen
 from workbench.ui.trials import last_line, tally
 
 
@@ -101,6 +102,17 @@ async def test_without_trials_it_says_how_to_start_some() -> None:
         assert "No trial yet. r runs 16 of them." in driven.text
 
 
+async def test_of_a_task_that_cannot_be_run_the_grid_says_why() -> None:
+    unreadable = ev.TaskUnreadable(at=1.0, task=TASK, reason="there is no task.toml")
+    async with opened(Stream().engine().add(unreadable)) as driven:
+        screen = driven.app.screen
+        assert isinstance(screen, MainScreen)
+        screen.show_trials("oracle")
+        await driven.settle()
+        assert "The task cannot be run: there is no task.toml" in driven.text
+        assert "Reading the task" not in driven.text
+
+
 async def test_presenting_says_less_in_larger_letters() -> None:
     async with opened(many_trials()) as driven:
         await driven.press("D", "P")
@@ -118,9 +130,9 @@ async def test_a_trial_is_chosen_by_keys_and_looked_at() -> None:
         assert "3 Run · oracle · 2 of 16" in driven.text
 
 
-async def test_looking_where_no_trial_is_selected_selects_the_first() -> None:
+async def test_looking_where_no_trial_is_selected_is_looking_at_the_first() -> None:
     async with opened(many_trials(), (100, 40)) as driven:
-        await driven.press("D", "enter", "enter")
+        await driven.press("D", "enter")
         assert "3 Run · oracle · 9 of 16" in driven.text
 
 

@@ -228,6 +228,9 @@ async def test_the_engine_of_a_recording_is_not_started_again_but_the_recording_
         await pilot.press("question_mark")
         await until(pilot, lambda: "Play from the beginning." in screen_text(app))
         assert "another engine" not in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "■ The session ended here" in screen_text(app))
+        assert "✗ The engine" not in screen_text(app)
 
 
 async def test_to_play_again_is_to_play_though_it_was_paused() -> None:

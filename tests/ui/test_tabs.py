@@ -20,6 +20,7 @@ from workbench import wishes
 from workbench.cases.case import Case
 from workbench.settings import Loaded, Settings
 from workbench.trials.outcome import Outcome, Phase, StepOutcome, Test
+from workbench.ui.panes.run_pane import RunPane
 from workbench.ui.slices import in_slices
 from workbench.ui.tabs import output
 from workbench.ui.widgets.case_list import Cases
@@ -361,6 +362,27 @@ async def test_no_trajectory_says_why(tmp_path: Path) -> None:
     moved = Loaded(Settings(keys={"trace.toggle": "f6"}), (), ())
     async with opened(at(holding(), "oracle-1", tmp_path), settings=moved) as driven:
         assert "when traced: f6, then r" in await show(driven, "trajectory")
+
+
+async def test_of_a_run_that_waits_and_of_an_agent_nothing_is_advised_for_scripts(tmp_path: Path) -> None:
+    agent = Case("solver", "agent", None)
+    stream = Stream().engine().task((agent,)).queue("solver")
+    async with opened(stream) as driven:
+        assert "It waits for its turn." in await show(driven, "trajectory")
+    stream.whole("solver", passed(), PASSING)
+    async with opened(at(stream, "solver-1", tmp_path)) as driven:
+        said = await show(driven, "trajectory")
+        assert "No trajectory here." in said
+        assert "Negatives" not in said
+
+
+async def test_a_tab_that_has_a_pane_of_its_own_is_not_gone_through() -> None:
+    for size, last in (((160, 50), "log"), ((80, 24), "problems")):
+        async with opened(holding(), size) as driven:
+            await driven.press("3", "left_square_bracket")
+            assert driven.app.screen.query_one(RunPane).tab == last
+            await driven.press("right_square_bracket")
+            assert driven.app.screen.query_one(RunPane).tab == "verifier"
 
 
 async def test_files_are_listed_artifacts_first_and_shown_in_colours(tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ class PlayApp(WorkbenchApp):
         (*PLAYER.commands, *(_PLAY_AGAIN if one.id == _PLAY_AGAIN.id else one for one in APP.commands)),
     )
     BINDINGS = PLAYER.bindings()
+    ENDED_SAYS = "The session ended here"
     RESTART_DOES = "plays it from the beginning"
 
     def __init__(self, player: Player, task: Path) -> None:

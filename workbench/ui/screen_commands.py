@@ -66,7 +66,7 @@ MAIN = Offer(
             "D",
             "trials",
             "Live trials",
-            "Run the selected case many times, and see all its trials at once.",
+            "See all trials of the selected case at once, and run many more.",
         ),
         Command(
             "run.older", "comma,H", "older", "Older run", "Show the run of this case before the shown one."

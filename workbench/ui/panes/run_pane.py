@@ -103,15 +103,17 @@ class RunPane(Vertical):
     def step_tab(self, by: int) -> None:
         """Show the tab so many to the right, going round."""
         names = self.tabs
-        if self.tab in names:
-            # At once, where the bar of tabs would send a message: the next key may go into the tab.
-            following = names[(names.index(self.tab) + by) % len(names)]
-            self.query_one(TabbedContent).active = f"tab-{following}"
+        beside = 0 if by > 0 else -1
+        at = names.index(self.tab) + by if self.tab in names else beside
+        # At once, where the bar of tabs would send a message: the next key may go into the tab.
+        self.query_one(TabbedContent).active = f"tab-{names[at % len(names)]}"
 
     @property
     def tabs(self) -> list[str]:
-        """The names of the tabs that there are for this run."""
-        return [tab.name for tab in _TABS if self._labels.get(tab.name, ("", True))[1]]
+        """The names of the tabs that there are for this run, and that have not a pane of their own."""
+        bar = self.query_one(TabbedContent)
+        applying = [tab.name for tab in _TABS if self._labels.get(tab.name, ("", True))[1]]
+        return [name for name in applying if bar.get_tab(f"tab-{name}").display]
 
     def go_to_line(self, line: int) -> None:
         """Show a line of the output that is in sight, from 0."""

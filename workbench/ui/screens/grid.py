@@ -22,7 +22,7 @@ from workbench.ui.messages import Wished
 from workbench.ui.overlay_commands import GRID
 from workbench.ui.screens.live import LiveScreen
 from workbench.ui.trials import Tally, tally, trials
-from workbench.ui.visible import one_line
+from workbench.ui.visible import one_line, visible
 from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.trial_board import TrialBoard
 
@@ -119,6 +119,8 @@ class GridScreen(LiveScreen[None]):
     def _none(self) -> Content:
         if self._session.stopped:
             return Content.styled(" The engine has ended.", words.MUTED)
+        if self._view.unreadable:
+            return Content.styled(f" The task cannot be run: {visible(self._view.unreadable)}", words.BAD)
         if self._view.opened is None:
             return Content.styled(" Reading the task ...", words.MUTED)
         if self._case not in self._view.cases:

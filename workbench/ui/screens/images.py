@@ -166,6 +166,8 @@ class ImagesScreen(LiveScreen[None]):
         opened = self._view.opened
         if opened is None or not opened.image:
             return Content.styled("The task has not been read yet.", words.MUTED)
+        if self._view.is_elsewhere:
+            return Content.styled("Nothing is built here: these trials were made elsewhere.", words.MUTED)
         image = Content.styled(one_line(opened.image), "bold")
         provider = self._session.provider
         if PurePosixPath(opened.image).name == _DOCKERFILE:

@@ -19,6 +19,7 @@ from workbench.ui.full_layout import FullLayout
 from workbench.ui.messages import Wished
 from workbench.ui.screen_commands import COMPARE_WITH, MAIN
 from workbench.ui.targets import Target
+from workbench.ui.visible import visible
 
 if TYPE_CHECKING:
     from workbench.ui.compare.others import Seen
@@ -84,6 +85,10 @@ class TaskScreen(FullLayout[None]):
     def edit(self, path: Path, line: int | None = None) -> None:
         """Open a file in the user's editor."""
         app = cast(BaseApp, self.app)
+        if not app.can_run and not path.is_file():
+            # Where a task is worked on, an editor may well make a file that is missing.
+            app.notify(f"There is no file {visible(str(path))} here.", severity="warning")
+            return
         opening.edit(app, opening.editor(app.settings.editor), path, line)
 
     def action_run_all(self) -> None:
@@ -97,7 +102,7 @@ class TaskScreen(FullLayout[None]):
             for view in self.view.cases.values()
             if view.case.expect and not (view.decided and view.decided.outcome and view.decided.outcome.met)
         )
-        if names:
+        if names or not cast(BaseApp, self.app).can_run:
             self.wish(wishes.Replay(task=self._path, cases=names))
         else:
             self.app.notify("Every case came out as it must.")

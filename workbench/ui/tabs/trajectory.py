@@ -30,6 +30,7 @@ _HEADLINE = 400
 _LOOKED_AT = 1.0
 """Seconds between looks at a trajectory that grows."""
 _RUNNING = "No trajectory so far. Many agents write theirs when they have ended."
+_WAITING = "It waits for its turn."
 _NONE = "No trajectory here."
 
 
@@ -99,8 +100,12 @@ class TrajectoryTab(ReadingTab):
         """What stands where there is no trajectory."""
         if shown.run and shown.run.state == "running":
             return _RUNNING
+        if shown.run and shown.run.state == "queued":
+            return _WAITING
         if said := trial_files.gone(shown.run):
             return said
+        if shown.case and shown.case.case.kind == "agent":
+            return _NONE
         if not is_offered(self.app, "run.case"):
             return _NONE
         trace, again = (key_shown(self.app, MAIN[name]) for name in ("trace.toggle", "run.case"))

@@ -43,6 +43,8 @@ def _content(app: BaseApp, session: Session, task: TaskView, lost: str) -> Conte
     if failed := session.failed:
         return Content.assemble(_said("The engine cannot go on", failed.message, failed.hint), again)
     if session.stopped:
+        if app.ENDED_SAYS:
+            return Content.assemble((f"■ {app.ENDED_SAYS}", "bold"), again)
         return Content.assemble(_said("The engine has ended", "what you see is how things stood then"), again)
     if task.unreadable:
         return _said("The task cannot be run", task.unreadable, "it is read again when you save")

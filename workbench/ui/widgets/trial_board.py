@@ -134,11 +134,10 @@ class TrialBoard(Static, can_focus=True):
                 self._select(min(there, key=lambda cell: abs(cell.left - here.left)).run)
 
     def action_choose(self) -> None:
-        """Look at the selected trial, or select one where none is."""
-        if any(cell.run == self._selected for cell in self._cells):
-            self.post_message(self.Chosen(self._selected))
-        else:
-            self.action_move(0, 0)
+        """Look at the selected trial, at the first where none is."""
+        known = [cell.run for cell in self._cells]
+        if known:
+            self.post_message(self.Chosen(self._selected if self._selected in known else known[0]))
 
     def _select(self, run: str) -> None:
         self._selected = run
