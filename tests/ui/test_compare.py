@@ -21,6 +21,17 @@ async def compared(driven: Driven, *keys: str) -> None:
     await until(driven.pilot, lambda: not [w for w in driven.app.workers if w.group != "events"])
 
 
+def marked(driven: Driven) -> list[str]:
+    """The cases that have a marked run."""
+    rows = [line for line in driven.text.splitlines() if "◆" in line]
+    return [row.strip("│▌ ").split()[1] for row in rows]
+
+
+def compared_names(driven: Driven) -> list[str]:
+    """How the left and the right run are called."""
+    return [side.partition("  ")[0].strip() for side in driven.text.splitlines()[0].split("│")]
+
+
 async def test_a_case_is_held_against_the_oracle_when_it_ran_once() -> None:
     async with opened(holding()) as driven:
         await compared(driven, "j", "j", "c")
@@ -46,10 +57,61 @@ async def test_a_marked_run_is_the_baseline_and_the_mark_is_seen() -> None:
         assert driven.text.splitlines()[0].startswith(" nop ")
 
 
+@pytest.mark.parametrize("last", ["k", "j"])
+async def test_two_marked_runs_are_compared_the_one_marked_first_on_the_left(last: str) -> None:
+    async with opened(holding()) as driven:
+        await driven.press("j", "j", "space", "k", "space", last)
+        assert marked(driven) == ["nop", "truncates-title"]
+        await compared(driven, "c")
+        assert compared_names(driven) == ["truncates-title", "nop"]
+
+
+async def test_two_marked_runs_are_compared_when_a_third_is_shown() -> None:
+    async with opened(holding().whole("nop", failed(), run="nop-2")) as driven:
+        await driven.press("space", "j", "space", "j", "j")
+        await compared(driven, "c")
+        assert compared_names(driven) == ["oracle", "nop · 2"]
+
+
+async def test_two_runs_of_a_case_can_be_marked() -> None:
+    stream = holding().whole("nop", failed(), run="nop-2").whole("nop", failed(), run="nop-3")
+    async with opened(stream) as driven:
+        await driven.press("j", "space", "comma", "comma", "space")
+        await compared(driven, "c")
+        assert compared_names(driven) == ["nop · 3", "nop · 1"]
+
+
+async def test_a_run_and_the_same_one_recalled_are_marked_each_by_itself() -> None:
+    again = ev.RunRecalled(
+        task=TASK, case="nop", run="again", outcome=failed(), ran_at=0.0, trial_dir="/nowhere/nop-1"
+    )
+    async with opened(holding().add(again)) as driven:
+        await driven.press("space", "j", "space")
+        await compared(driven, "c")
+        assert compared_names(driven) == ["oracle", "nop · 2"]
+
+
+async def test_a_third_mark_takes_the_first_away_and_says_so() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("space", "j", "space")
+        assert not driven.app.told
+        await driven.press("j", "space")
+        assert driven.app.told[-1].message == "Two runs at most are marked: oracle no longer is."
+        assert marked(driven) == ["nop", "truncates-title"]
+
+
 async def test_a_mark_is_taken_back_by_the_same_key() -> None:
     async with opened(holding()) as driven:
         await driven.press("j", "space", "space")
-        assert "◆" not in driven.text
+        assert marked(driven) == []
+
+
+async def test_of_two_marks_the_one_that_is_not_taken_back_stays() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("space", "j", "space", "k", "space", "j", "j")
+        assert marked(driven) == ["nop"]
+        await compared(driven, "c")
+        assert compared_names(driven) == ["nop", "truncates-title"]
 
 
 async def test_swap_makes_the_other_one_the_baseline() -> None:

@@ -91,6 +91,25 @@ async def test_case_tab_mark_and_theme_come_back() -> None:
         assert "◆" in next(line for line in driven.text.splitlines() if "│ ✓ nop" in line)
 
 
+async def test_both_marks_come_back_in_their_order() -> None:
+    async with opened(holding()) as driven:
+        await driven.press("j", "space", "k", "space")
+        await leave(driven)
+    assert remembered.load().tasks[TASK].marks == ("/nowhere/nop-1", "/nowhere/oracle-1")
+    async with opened(holding()) as driven:
+        await driven.press("j", "j", "c")
+        left, right = driven.text.splitlines()[0].split("│")
+        assert [left.split()[0], right.split()[0]] == ["nop", "oracle"]
+
+
+@pytest.mark.parametrize(("kept", "count"), [("/nowhere/nop-1", 1), ("", 0)])
+async def test_the_mark_that_an_earlier_version_kept_comes_back(kept: str, count: int) -> None:
+    remembered.file().parent.mkdir(parents=True)
+    remembered.file().write_text(json.dumps({"theme": "night", "tasks": {TASK: {"marked": kept}}}))
+    async with opened(holding()) as driven:
+        assert driven.text.count("◆") == count
+
+
 async def test_a_mark_comes_back_on_a_run_that_a_receipt_tells_of() -> None:
     async with opened(holding()) as driven:
         await driven.press("j", "space")

@@ -21,8 +21,8 @@ class TaskLook(msgspec.Struct):
     """The selected case."""
     tab: str = ""
     """The tab of the run pane."""
-    marked: str = ""
-    """The run that was marked."""
+    marked: tuple[str, ...] | str = ()
+    """The runs that were marked, as `marks` has them. Earlier versions kept one, as a string."""
     order: str = ""
     """In which order cases were listed."""
     only: str = ""
@@ -31,6 +31,13 @@ class TaskLook(msgspec.Struct):
     """Cells of the left column; 0 for what the screen gives it."""
     shells: int = 0
     """Lines of the shells; 0 for what the screen gives them."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The runs that were marked, by their `lasting_id`, the one marked first before the other."""
+        if isinstance(self.marked, str):
+            return (self.marked,) if self.marked else ()
+        return self.marked
 
 
 class Look(msgspec.Struct):

@@ -116,7 +116,7 @@ MAIN = Offer(
             "c",
             "compare",
             "Compare",
-            "See the shown run beside the marked one, else beside its run before, else beside the oracle's.",
+            "See the two marked runs, else the shown one beside the marked, the one before, or the oracle's.",
             True,
         ),
         COMPARE_WITH,

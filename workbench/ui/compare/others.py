@@ -22,6 +22,13 @@ def task_name(task: TaskView) -> str:
     return one_line(Path(task.path).name)
 
 
+def run_name(case: CaseView, run: Run) -> str:
+    """How a run is called: by its case, and its number where that has several."""
+    if run not in case.runs:  # it was long ago
+        return one_line(case.case.name)
+    return _numbered(case, case.runs.index(run) + 1)
+
+
 def targets(task: TaskView, shown: Run, now: float) -> list[Target]:
     """All runs but the shown one, to choose from: this session's first, then the newest."""
     found = []

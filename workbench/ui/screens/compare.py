@@ -16,14 +16,13 @@ from workbench.ui.base_app import BaseApp
 from workbench.ui.compare.align import align
 from workbench.ui.compare.aligned_view import AlignedView, cells
 from workbench.ui.compare.material import Matter, lines, stamp
-from workbench.ui.compare.others import Seen, task_name
+from workbench.ui.compare.others import Seen, run_name, task_name
 from workbench.ui.compare.tables import tests_beside, timing_beside
 from workbench.ui.drawing import entitle, put
 from workbench.ui.full_layout import FullLayout
 from workbench.ui.origin import origins
 from workbench.ui.screen_commands import COMPARE
 from workbench.ui.shortened import shortened
-from workbench.ui.visible import one_line
 from workbench.ui.widgets.key_bar import KeyBar
 from workbench.ui.widgets.line_list import LineList
 from workbench.ui.widgets.text_view import TextView
@@ -170,16 +169,10 @@ class CompareScreen(FullLayout[None]):
 
 
 def _names(sides: tuple[Seen, Seen]) -> tuple[str, str]:
-    left, right = map(_name, sides)
+    left, right = (run_name(case, run) for _, case, run in sides)
     if sides[0][0].path != sides[1][0].path:
         return f"{task_name(sides[0][0])} · {left}", f"{task_name(sides[1][0])} · {right}"
     return left, right
-
-
-def _name(side: Seen) -> str:
-    _, case, run = side
-    number = f" · {case.runs.index(run) + 1}" if run in case.runs and len(case.runs) > 1 else ""
-    return f"{one_line(case.case.name)}{number}"
 
 
 def _headlines(sides: tuple[Seen, Seen], width: int, now: float) -> Content:

@@ -73,7 +73,7 @@ class MainScreen(TaskScreen):
             look: How the task was looked at last time.
             shell: Whether to open a shell on the task's image at once.
         """
-        super().__init__(task, session, clock, look.marked)
+        super().__init__(task, session, clock, look.marks)
         self._shell = shell
         self._lost = ""
         self._offered = False, True
@@ -123,7 +123,7 @@ class MainScreen(TaskScreen):
         session, view, now = self._session, self.view, self._clock()
         self.query_one(TitleBar).show(session, view, now)
         self.query_one(Banner).show(session, view, self._lost)
-        self.query_one(CaseList).show(view, case_hint(session, view, self._lost), now, self._marked)
+        self.query_one(CaseList).show(view, case_hint(session, view, self._lost), now, self.marked_cases)
         if self._to_select in view.cases and self.query_one(CaseList).select_listed(self._to_select):
             self._to_select = ""
         self.query_one("#left ProblemList", ProblemList).show(view)
@@ -150,7 +150,7 @@ class MainScreen(TaskScreen):
         return TaskLook(
             case=cases.selected or self._to_select,
             tab=self.query_one(RunPane).tab,
-            marked=self._marked,
+            marked=self.marks,
             order=order,
             only=only,
             left=left,

@@ -25,20 +25,25 @@ if TYPE_CHECKING:
     from workbench.ui.compare.others import Seen
 
 
+_MOST_MARKED = 2
+
+
 class TaskScreen(FullLayout[None]):
     """Selection and wishes, whatever they are shown by."""
 
-    def __init__(self, task: str, session: Session, clock: Callable[[], float], marked: str) -> None:
+    def __init__(
+        self, task: str, session: Session, clock: Callable[[], float], marked: tuple[str, ...]
+    ) -> None:
         """
         Args:
             clock: Tells Unix seconds.
-            marked: The run that was marked, to be compared with another.
+            marked: The runs that were marked to be compared, by `id` or `lasting_id`, the first one first.
         """
         super().__init__()
         self._path = task
         self._session = session
         self._clock = clock
-        self._marked = marked
+        self._marked = marked[-_MOST_MARKED:]
         self._run = ""
         """The run that was chosen to be looked at; empty for the newest."""
         self._trace_asked: Trace | None = None
@@ -161,56 +166,89 @@ class TaskScreen(FullLayout[None]):
             self.refresh_views()
 
     def action_mark(self) -> None:
-        """Mark the shown run, or unmark it."""
-        if run := self.run_shown:
-            self._marked = "" if run.is_known_as(self._marked) else run.lasting_id
-            self.refresh_views()
+        """Mark the shown run, or unmark it. Of three, the one marked first no longer is."""
+        case, run = self.case, self.run_shown
+        if case is None or run is None:
+            return
+        before = self._marked_runs()
+        marked = [one for one in before if one[1] is not run]
+        if len(marked) == len(before):
+            marked.append((case, run))
+        if len(marked) > _MOST_MARKED:
+            from workbench.ui.compare.others import run_name
+
+            self.app.notify(f"Two runs at most are marked: {run_name(*marked.pop(0))} no longer is.")
+        # Not by `lasting_id`, which a run shares with the same one recalled.
+        self._marked = tuple(one.id for _, one in marked)
+        self.refresh_views()
+
+    @property
+    def marked_cases(self) -> frozenset[str]:
+        """The cases that have a marked run."""
+        return frozenset(case.case.name for case, _ in self._marked_runs())
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What to know the marked runs by next time, those too that are not here now."""
+        lasting = {run.id: run.lasting_id for _, run in self._marked_runs()}
+        return tuple(dict.fromkeys(lasting.get(name, name) for name in self._marked))
+
+    def _marked_runs(self) -> list[tuple[CaseView, Run]]:
+        """The marked runs that are here, the one marked first before the other."""
+        pairs = [(view, run) for view in self.view.cases.values() for run in view.runs]
+        found: list[tuple[CaseView, Run]] = []
+        for name in self._marked:
+            known = [pair for pair in pairs if pair[1].is_known_as(name)]
+            found += [pair for pair in known if pair[1].id == name] or known[-1:]
+        return found
 
     def action_compare(self) -> None:
-        """Put the shown run beside another."""
-        case, run = self.case, self.run_shown
-        other = self._baseline(case, run) if case and run else None
-        if case is None or run is None or other is None:
+        """Put the two marked runs beside each other, else the shown one beside another."""
+        if (sides := self._sides()) is None:
             mark, choose = (key_shown(self.app, command) for command in (MAIN["run.mark"], COMPARE_WITH))
             ways = f"select another case, mark a run by {mark}, or choose one by {choose}"
             self.app.notify(f"Nothing to compare this run with: {ways}.")
         else:
-            self._show_beside((self.view, *other))
+            self._show_beside(*sides)
 
     def action_compare_with(self) -> None:
         """Ask which run to put the shown one beside: any of this session, of another day, of another task."""
         from workbench.ui.compare import others
         from workbench.ui.screens.goto import GotoScreen
 
-        run = self.run_shown
-        if run is None:
+        case, run = self.case, self.run_shown
+        if case is None or run is None:
             self.app.notify("No run is shown that could be compared.")
             return
 
         def compare(target: Target | None) -> None:
             if target and (side := others.side(self.view, target)):
-                self._show_beside(side)
+                self._show_beside(side, (self.view, case, run))
 
         self.wish(wishes.TellEarlierRuns(task=self._path))
         title = "Compare with"
         find = partial(others.targets, self.view, run, self._clock())
         self.app.push_screen(GotoScreen(find, title, "a case, or a task and a case"), compare)
 
-    def _show_beside(self, baseline: Seen) -> None:
-        """Put the shown run on the right of another."""
+    def _show_beside(self, left: Seen, right: Seen) -> None:
         from workbench.ui.screens.compare import CompareScreen
 
-        case, run = self.case, self.run_shown
-        if case and run:
-            self.app.push_screen(CompareScreen(baseline, (self.view, case, run), self._clock))
+        self.app.push_screen(CompareScreen(left, right, self._clock))
 
-    def _baseline(self, case: CaseView, run: Run) -> tuple[CaseView, Run] | None:
-        """What a run is held against: the marked one, else the one before, else the oracle's."""
+    def _sides(self) -> tuple[Seen, Seen] | None:
+        """The two marked runs, else the shown one beside the marked, the one before, or the oracle's."""
         from workbench.ui.compare.others import baselines
 
-        pairs = ((view, other) for view in self.view.cases.values() for other in view.runs)
-        marked = (pair for pair in pairs if pair[1].is_known_as(self._marked) and pair[1] is not run)
-        return next(chain(marked, baselines(self.view, case, run)), None)
+        marked = self._marked_runs()
+        if len(marked) == _MOST_MARKED:
+            first, then = marked
+            return (self.view, *first), (self.view, *then)
+        case, run = self.case, self.run_shown
+        if case is None or run is None:
+            return None
+        others = (one for one in marked if one[1] is not run)
+        baseline = next(chain(others, baselines(self.view, case, run)), None)
+        return baseline and ((self.view, *baseline), (self.view, case, run))
 
     def action_copy_path(self) -> None:
         """Copy where the run's trial directory is."""

@@ -131,7 +131,8 @@ class CaseList(Vertical):
         self._columns: Columns | None = None
         self._names: dict[str, str] = {}
         """By name: what there is room for of it."""
-        self._marked = ""
+        self._marked: frozenset[str] = frozenset()
+        """The cases that have a marked run."""
         self._differed: frozenset[str] = frozenset()
         """The cases whose whole trial came out otherwise than a re-verification."""
 
@@ -173,13 +174,15 @@ class CaseList(Vertical):
             rows = self.query_one(Cases)
             rows.highlighted = rows.get_option_index(name)
 
-    def show(self, task: TaskView | None, hint: Content, now: float, marked: str = "") -> None:
+    def show(
+        self, task: TaskView | None, hint: Content, now: float, marked: frozenset[str] = frozenset()
+    ) -> None:
         """Show a task's cases as they stand.
 
         Args:
             hint: What to say while there are no cases.
             now: Unix seconds, for what runs.
-            marked: The run that is marked.
+            marked: The cases that have a marked run.
         """
         self._view, self._now, self._marked, self._hint = task, now, marked, hint
         views = arranged(task.cases.values(), self._order, self._only) if task else []
@@ -272,7 +275,7 @@ class CaseList(Vertical):
     def _notes(self, view: CaseView) -> tuple[words.Mark, ...]:
         """What else there is to say of how a case stands, in the order of its weight."""
         run, now = _timed(view), self._now
-        notes = [words.MARKED] if any(one.is_known_as(self._marked) for one in view.runs) else []
+        notes = [words.MARKED] if view.case.name in self._marked else []
         notes += [DIFFERED] if view.case.name in self._differed else []
         if run:
             notes += origins(run, now)
