@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
+import msgspec
 import pytest
 
 from tests.ui.driving import Driven, opened, until
@@ -12,8 +14,9 @@ from tests.ui.trials import agent_step, at, trajectory, trial
 from workbench import events as ev
 from workbench import wishes
 from workbench.cases.case import Case
-from workbench.trials.outcome import Outcome, Test
+from workbench.trials.outcome import Outcome, Phase, Test
 from workbench.ui.compare.aligned_view import AlignedView
+from workbench.ui.screens import compare as compare_screen
 
 
 async def compared(driven: Driven, *keys: str) -> None:
@@ -225,6 +228,70 @@ async def test_where_one_run_has_nothing_to_compare_that_is_said() -> None:
         assert "the right run has nothing here" in driven.text
         await compared(driven, "x")
         assert "the left run has nothing here" in driven.text
+
+
+def recalled(case: str, outcome: Outcome) -> ev.RunRecalled:
+    """A run of which nothing but the outcome is here."""
+    return ev.RunRecalled(
+        task=TASK, case=case, run=f"{case}-0", outcome=outcome, ran_at=0.0, trial_dir=f"/nowhere/{case}-0"
+    )
+
+
+@pytest.mark.parametrize("size", [(120, 34), (80, 24)])
+async def test_what_is_not_here_is_not_told_as_a_difference(size: tuple[int, int]) -> None:
+    stream = Stream().engine().task().whole("nop", failed(), PASSING).add(recalled("nop", failed()))
+    async with opened(stream, size=size) as driven:
+        await compared(driven, "j", "c")
+        assert "6 passed" in driven.text
+        assert "not compared: the right run's is not here" in driven.text
+        assert not any(sign in driven.text for sign in "<≠")
+        if size == (80, 24):
+            await driven.press("o")
+        assert "What this run left is not here" in driven.text
+        await compared(driven, "x")
+        assert "not compared: the left run's is not here" in driven.text
+        assert not any(sign in driven.text for sign in ">≠")
+        await driven.press("n")
+        assert driven.app.told[-1].message == "There is nothing to compare."
+
+
+async def test_where_nothing_of_either_run_is_here_both_say_so() -> None:
+    stream = Stream().engine().task().add(recalled("oracle", passed())).add(recalled("nop", failed()))
+    async with opened(stream) as driven:
+        await compared(driven, "j", "c")
+        for _ in range(2):
+            assert "not compared: neither run's is here" in driven.text
+            assert driven.text.count("What this run left is not here") == 2
+            await compared(driven, *["right_square_bracket"] * 3)
+
+
+async def test_what_the_outcome_tells_of_runs_that_are_not_here_is_compared() -> None:
+    def outcome(status: str) -> Outcome:
+        return failed("reward 0.0", Test("test_a", status))  # type: ignore[arg-type]
+
+    stream = Stream().engine().task().add(recalled("oracle", outcome("passed")))
+    async with opened(stream.add(recalled("nop", outcome("failed")))) as driven:
+        await compared(driven, "j", "c", *["right_square_bracket"] * 2)
+        assert "✓ passed    ✗ failed    ≠ test_a" in driven.text
+
+
+async def test_an_agent_that_did_not_run_is_not_said_to_be_gone() -> None:
+    phases = (Phase("environment", 0.0, 1.0), Phase("verifier", 1.0, 2.0))
+    nop = msgspec.structs.replace(failed(), phases=phases)
+    async with opened(Stream().engine().task().whole("oracle", passed()).add(recalled("nop", nop))) as driven:
+        await compared(driven, "j", "c", "right_square_bracket")
+        assert "Neither run has anything here." in driven.text
+
+
+async def test_nothing_is_said_of_runs_before_they_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_read = Event()
+    monkeypatch.setattr(compare_screen, "lines", lambda *_: [""] if may_read.wait(30) else [])
+    async with opened(holding()) as driven:
+        await driven.press("j", "c")
+        assert "Side by side" in driven.text
+        assert "Neither run" not in driven.text
+        may_read.set()
+        await until(driven.pilot, lambda: "no difference" in driven.text)
 
 
 async def test_timings_share_one_scale() -> None:

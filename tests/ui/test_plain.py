@@ -197,6 +197,17 @@ async def test_two_runs_are_told_apart_in_words(monkeypatch: pytest.MonkeyPatch,
     assert await answer(stream, "o nop oracle") == ["there is no case nop oracle"]
 
 
+async def test_what_is_not_here_is_not_said_to_differ() -> None:
+    stream = Stream().engine().task().whole("oracle", passed(), "1 passed\n")
+    gone = ev.RunRecalled(
+        task=TASK, case="oracle", run="oracle-2", outcome=passed(), ran_at=0.0, trial_dir="/no/such/trial"
+    )
+    assert await answer(stream.add(gone), "d oracle") == [
+        "left is oracle-1, right is oracle-2",
+        "verifier's output: not compared: the right run's is not here",
+    ]
+
+
 async def test_a_run_is_told_apart_from_the_one_before() -> None:
     stream = Stream().engine().task().whole("oracle", passed(), "same\n1 passed in 0.02 s\n")
     assert await answer(stream, "d oracle") == ["there are no two runs to compare"]

@@ -72,6 +72,10 @@ def differences(left: Run, right: Run) -> Iterator[str]:
         ours, theirs = (material.lines(run, matter) for run in (left, right))
         if not ours and not theirs:
             continue
+        pairs = ((ours, left), (theirs, right))
+        if why := material.uncompared(*("" if its else material.gone(run, matter) for its, run in pairs)):
+            yield f"{title}: {why}"
+            continue
         rows = [row for row in align(ours, theirs) if not row.same]
         yield f"{title}: {count(len(rows), 'difference')}" if rows else f"{title}: the same"
         for row in rows[:_MOST]:

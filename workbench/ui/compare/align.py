@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import zip_longest
 
 _SMALL = 1_000_000
 """Pairs of lines up to which each is held against each."""
@@ -32,7 +33,7 @@ class Row:
     """The line on the left, None where it has none here."""
     right: int | None
     same: bool
-    """Whether the two lines say the same, durations and the like left aside."""
+    """Whether nothing is known to differ, durations and the like left aside."""
 
 
 def align(left: Sequence[str], right: Sequence[str]) -> list[Row]:
@@ -45,6 +46,11 @@ def align(left: Sequence[str], right: Sequence[str]) -> list[Row]:
         rows += [Row(at, None, False) for at in range(a + paired, b)]
         rows += [Row(None, at, False) for at in range(c + paired, d)]
     return rows
+
+
+def apart(left: Sequence[str], right: Sequence[str]) -> list[Row]:
+    """Texts that cannot be compared as rows: none of them differs."""
+    return [Row(ours, theirs, True) for ours, theirs in zip_longest(range(len(left)), range(len(right)))]
 
 
 def differences(rows: Sequence[Row]) -> list[int]:

@@ -21,6 +21,8 @@ from workbench.ui.screen_commands import ALIGNED
 from workbench.ui.strips import restyle
 from workbench.ui.theme_files import palette
 
+NEITHER = "Neither run has anything here."
+
 type Side = Literal["both", "left", "right"]
 
 _BESIDE = 100
@@ -54,6 +56,8 @@ class AlignedView(ScrollView, can_focus=True):
         self._left: Sequence[str] = ()
         self._right: Sequence[str] = ()
         self._rows: Sequence[Row] = ()
+        self._said = ""
+        """What is said of both texts where nothing is said of differences."""
         self._longest = 0
         self._differences: list[int] = []
         self._here: int | None = None
@@ -64,14 +68,23 @@ class AlignedView(ScrollView, can_focus=True):
         self._strips: LRUCache[int, tuple[Strip, Strip]] = LRUCache(512)
         self._colors: Palette | None = None
 
-    def show(self, left: Sequence[str], right: Sequence[str], rows: Sequence[Row], longest: int) -> None:
+    def show(
+        self,
+        left: Sequence[str],
+        right: Sequence[str],
+        rows: Sequence[Row],
+        longest: int,
+        uncompared: str = "",
+    ) -> None:
         """Show two texts, as `align` has put them beside each other, at their first difference.
 
         Whoever has moved since stays where they are: the texts may be those of a run that lasts.
 
         Args:
             longest: Cells of the longest line, as `cells` counts them.
+            uncompared: Why the two were not compared; empty when they were.
         """
+        self._said = uncompared if rows else NEITHER
         self._left, self._right, self._rows = left, right, rows
         self._differences = differences(rows)
         self._here = None
@@ -96,13 +109,15 @@ class AlignedView(ScrollView, can_focus=True):
 
     @property
     def state(self) -> str:
-        """How much differs, in a few words."""
+        """How much differs, in a few words; empty before that is known."""
         count = len(self._differences)
         if not self._rows:
-            return ""
-        if not count:
+            return self._said
+        if self._said:
+            said = self._said
+        elif not count:
             return "no difference"
-        if not (self._left and self._right):
+        elif not (self._left and self._right):
             said = f"the {'right' if self._left else 'left'} run has nothing here"
         elif self._here in self._differences:
             said = f"difference {self._differences.index(self._here) + 1} of {count}"
@@ -113,7 +128,7 @@ class AlignedView(ScrollView, can_focus=True):
     def action_difference(self, by: int = 1) -> None:
         """Go to the next difference, or with -1 to the one before, going round."""
         if not self._differences:
-            self.notify("No line differs.")
+            self.notify("There is nothing to compare." if self._said else "No line differs.")
             return
         here = self._here if self._here is not None else self.scroll_offset.y - (1 if by > 0 else 0)
         after = [row for row in self._differences if (row > here if by > 0 else row < here)]

@@ -30,6 +30,20 @@ def lines(run: Run, matter: Matter) -> list[str]:
             return _files(run)
 
 
+def gone(run: Run, matter: Matter) -> str:
+    """What stands in place of lines where there are none because all that a run left is gone; else empty."""
+    if matter in ("verifier", "agent") and (run.did_without(matter) or trial_files.is_complete(run)):
+        return ""
+    return trial_files.gone(run)
+
+
+def uncompared(left: str, right: str) -> str:
+    """Why two runs are not compared, from what stands in place of their lines; empty where they are."""
+    if left and right:
+        return "not compared: neither run's is here"
+    return f"not compared: the {'left' if left else 'right'} run's is not here" if left or right else ""
+
+
 def stamp(run: Run, matter: Matter) -> tuple[object, ...]:
     """Something that differs when the lines may be others."""
     if matter == "trajectory" and run.trial_dir:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import cast
 
@@ -13,9 +14,9 @@ from textual.widgets import Static, TabbedContent, TabPane, Tabs
 from workbench.session import Run
 from workbench.ui import words
 from workbench.ui.base_app import BaseApp
-from workbench.ui.compare.align import align
-from workbench.ui.compare.aligned_view import AlignedView, cells
-from workbench.ui.compare.material import Matter, lines, stamp
+from workbench.ui.compare.align import align, apart
+from workbench.ui.compare.aligned_view import NEITHER, AlignedView, cells
+from workbench.ui.compare.material import Matter, gone, lines, stamp, uncompared
 from workbench.ui.compare.others import Seen, run_name, task_name
 from workbench.ui.compare.tables import tests_beside, timing_beside
 from workbench.ui.drawing import entitle, put
@@ -33,6 +34,8 @@ _LEAST_WIDTH = 100
 """Columns without which the two headlines do not stand beside each other."""
 _MARK = len("  ✓ passed") + 1
 """Columns of what a name is not to push out of sight."""
+_SAID = 46
+"""Columns in which it is said that a run's lines are gone: each of two sides has as many."""
 _LOOKED_AT = 1.0
 """Seconds between looks at runs that last."""
 
@@ -55,7 +58,8 @@ class CompareScreen(FullLayout[None]):
         self._sides = (left, right)
         self._clock = clock
         self._stamps: dict[Matter, object] = {}
-        self._tests: list[Content] = []
+        self._tests: list[Content] | None = None
+        """None before they are known."""
 
     def compose(self) -> ComposeResult:
         """Both headlines over the tabs."""
@@ -139,14 +143,17 @@ class CompareScreen(FullLayout[None]):
     @work(thread=True)
     def _align(self, matter: Matter, left: Run, right: Run, told: object) -> None:
         ours, theirs = lines(left, matter), lines(right, matter)
-        rows = align(ours, theirs)
+        silence = ["" if its else gone(run, matter) for its, run in ((ours, left), (theirs, right))]
+        ours, theirs = ours or _in_place(silence[0]), theirs or _in_place(silence[1])
+        why = uncompared(*silence)
+        rows = apart(ours, theirs) if why else align(ours, theirs)
         longest = max(map(cells, (*ours, *theirs)), default=0)
 
         def put() -> None:
             # What took longer than what was asked for after it comes too late.
             if self.is_attached and self._stamps.get(matter) == told:
                 view = self.query_one(f"#compare-{matter} AlignedView", AlignedView)
-                view.show(ours, theirs, rows, longest)
+                view.show(ours, theirs, rows, longest, why)
                 self._show_state()
 
         self.app.call_from_thread(put)
@@ -161,11 +168,14 @@ class CompareScreen(FullLayout[None]):
     def _show_state(self) -> None:
         pane = self.query_one(TabbedContent).active_pane
         view = next(iter(pane.query(AlignedView)), None) if pane else None
-        tells_nothing = (
-            view.state == "" if view else pane is not None and pane.id == _TESTS and not self._tests
-        )
-        said = "Neither run has anything here." if tells_nothing else view.state if view else ""
+        no_tests = pane is not None and pane.id == _TESTS and self._tests == []
+        said = view.state if view else NEITHER if no_tests else ""
         entitle(self.query_one(TabbedContent), _TITLE, said)
+
+
+def _in_place(said: str) -> list[str]:
+    """What stands in place of lines, dimmed to be told from them."""
+    return [f"\x1b[2m{line}\x1b[0m" for line in textwrap.wrap(said, _SAID)]
 
 
 def _names(sides: tuple[Seen, Seen]) -> tuple[str, str]:
