@@ -195,6 +195,8 @@ class TaskScreen(FullLayout[None]):
 
     def _marked_runs(self) -> list[tuple[CaseView, Run]]:
         """The marked runs that are here, the one marked first before the other."""
+        if not self._marked:
+            return []  # asked at each drawing, of as many runs as there are
         pairs = [(view, run) for view in self.view.cases.values() for run in view.runs]
         found: list[tuple[CaseView, Run]] = []
         for name in self._marked:
