@@ -124,6 +124,14 @@ def test_a_cancelled_run_is_the_current_one_and_decides_nothing() -> None:
     assert view.decided is fold.runs["r"]
 
 
+def test_a_run_that_waits_or_was_cancelled_while_it_did_has_not_begun() -> None:
+    fold = session(queued("r1"), started("r1"), queued("r2"), ended("r2", CANCELLED), queued("r3"))
+    view = fold.task(TASK).cases["oracle"]
+    assert [run.has_begun for run in view.runs] == [True, False, False]
+    assert view.begun is fold.runs["r1"]
+    assert fold.task(TASK).cases["nop"].begun is None
+
+
 def test_an_engine_that_died_leaves_nothing_running() -> None:
     fold = session(queued("r"), started("r"), queued("s"), ev.WatchingChanged(task=TASK, watching=True))
     fold.engine_died(20.0)

@@ -69,6 +69,11 @@ class Run:
         return name in (self.id, self.lasting_id)
 
     @property
+    def has_begun(self) -> bool:
+        """Whether there is anything of it to look at: it neither waits nor was cancelled while it did."""
+        return self.started_at is not None or self.recalled
+
+    @property
     def tests(self) -> tuple[Test, ...]:
         """Those that its verifier named, once it has ended."""
         return self.outcome.tests if self.outcome else ()
@@ -101,6 +106,11 @@ class CaseView:
     def current(self) -> Run | None:
         """The newest run, whatever its state."""
         return self.runs[-1] if self.runs else None
+
+    @property
+    def begun(self) -> Run | None:
+        """The newest run that has begun."""
+        return next((run for run in reversed(self.runs) if run.has_begun), None)
 
     @property
     def decided(self) -> Run | None:

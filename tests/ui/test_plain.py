@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.ui.streams import TASK, RecordedSource, Stream, broken, cannot_fail, holding, passed
+from tests.ui.streams import TASK, RecordedSource, Stream, broken, cannot_fail, failed, holding, passed
 from tests.ui.trials import two_trials
 from workbench import events as ev
 from workbench import wishes
+from workbench.cases.case import Case
 from workbench.trials.outcome import Test
 from workbench.ui import plain
 from workbench.ui.plain import HELP, PlainFace
@@ -105,7 +106,13 @@ async def test_what_happens_again_is_said_again() -> None:
         stream.whole("oracle", passed(), run=f"oracle-{number}")
         stream.add(ev.Notice(level="info", message="nothing runs here"))
     said = await told(RecordedSource(stream.events))
-    assert said.count("oracle: started") == said.count("info: nothing runs here") == 2
+    assert said.count("info: nothing runs here") == 2
+    assert [line for line in said if line.startswith("oracle")] == [
+        "oracle: started",
+        "oracle: passed, as it must: reward 1.0; 1.31 s",
+        "oracle 2: started",
+        "oracle 2: passed, as it must: reward 1.0; 1.31 s",
+    ]
 
 
 async def test_output_that_the_stream_did_not_bring_is_read_from_the_trial_directory(tmp_path: Path) -> None:
@@ -183,7 +190,7 @@ async def test_two_runs_are_told_apart_in_words(monkeypatch: pytest.MonkeyPatch,
     stream = two_trials()
     said = await answer(stream, "d nop")
     assert said == await answer(stream, "d nop oracle")
-    assert said[:2] == ["left is oracle-1, right is nop-1", "verifier's output: 10 differences"]
+    assert said[:2] == ["left is oracle, right is nop", "verifier's output: 10 differences"]
     assert said[said.index("trajectory: 6 differences") :][:5] == [
         "trajectory: 6 differences",
         "left, line 2: agent: bash ls -la /app",
@@ -213,9 +220,97 @@ async def test_a_run_is_told_apart_from_the_one_before() -> None:
     assert await answer(stream, "d oracle") == ["there are no two runs to compare"]
     stream.whole("oracle", passed(), "same\n1 passed in 0.31 s\nmore\n", run="oracle-2")
     assert await answer(stream, "d oracle") == [
-        "left is oracle-1, right is oracle-2",
+        "left is oracle 1, right is oracle 2",
         "verifier's output: 1 difference",
         "right, line 3: more",
+    ]
+
+
+def three_runs() -> Stream:
+    """A case that passed, failed and passed."""
+    stream = Stream().engine().task()
+    for number, outcome in enumerate((passed(), failed(), passed()), 1):
+        stream.whole("oracle", outcome, f"output of {number}\n", run=f"oracle-{number}")
+    return stream
+
+
+async def test_a_run_is_named_by_a_number_after_its_case() -> None:
+    stream = three_runs()
+    assert await answer(stream, "o oracle") == ["output of 3"]
+    assert await answer(stream, "o oracle 1") == ["output of 1"]
+    assert await answer(stream, "w oracle 2") == await answer(stream, "w oracle")
+    for asked, left, right in (
+        ("d oracle 2", 1, 2),
+        ("d oracle 1", 3, 1),
+        ("d oracle 1 oracle 3", 3, 1),
+        ("d oracle oracle 1", 1, 3),
+    ):
+        assert await answer(stream, asked) == [
+            f"left is oracle {left}, right is oracle {right}",
+            "verifier's output: 1 difference",
+            f"left, line 1: output of {left}",
+            f"right, line 1: output of {right}",
+        ]
+    for asked, number in (("o oracle 4", 4), ("t oracle 0", 0), ("d oracle oracle 17", 17)):
+        assert await answer(stream, asked) == [f"oracle has 3 runs, and none of number {number}"]
+    assert await answer(stream, "o nop 1") == ["nop has 0 runs, and none of number 1"]
+    assert await answer(stream, "o nosuch 1") == ["there is no case nosuch 1"]
+    assert await answer(stream, "r oracle 1") == ["r takes a case, not one of its runs"]
+
+
+async def test_names_of_cases_may_have_blanks_and_end_in_numbers() -> None:
+    cases = tuple(Case(name, "agent", None) for name in ("claude-code opus", "claude-code opus 4", "nop"))
+    stream = Stream().engine().task(cases)
+    for run, case in enumerate(("claude-code opus", "claude-code opus", "claude-code opus 4", "nop")):
+        stream.whole(case, passed(), f"{run}\n", run=str(run))
+    assert await answer(stream, "o claude-code opus 1") == ["0"]
+    assert await answer(stream, "o claude-code opus 4") == ["2"]
+    assert await answer(stream, "o claude-code opus 4 1") == ["2"]
+    assert (await answer(stream, "d claude-code opus 2 claude-code opus 4"))[0] == (
+        "left is claude-code opus 4, right is claude-code opus 2"
+    )
+    assert (await answer(stream, "d nop claude-code opus  1"))[0] == (
+        "left is claude-code opus 1, right is nop"
+    )
+
+
+async def test_the_list_counts_runs_and_of_an_agent_those_that_passed() -> None:
+    stream = three_runs()
+    assert (await answer(stream, "l"))[:2] == [
+        "oracle: passed, as it must: reward 1.0; 1.31 s; 3 runs",
+        "nop: not run",
+    ]
+    stream = Stream().engine().task((Case("claude-code opus", "agent", None),))
+    free = [msgspec.structs.replace(outcome, met=None) for outcome in (passed(), passed(), failed())]
+    for number, outcome in enumerate(free):
+        stream.whole("claude-code opus", outcome, run=str(number))
+    assert await answer(stream, "l") == [
+        "claude-code opus: failed: reward 0.0; 1.31 s; 3 runs, 2 of 3 passed"
+    ]
+
+
+async def test_while_a_newer_run_waits_the_one_before_is_read() -> None:
+    stream = three_runs().queue("oracle", "oracle-4").queue("nop", "nop-1")
+    assert await answer(stream, "o oracle") == ["output of 3"]
+    assert (await answer(stream, "d oracle"))[0] == "left is oracle 2, right is oracle 3"
+    for asked in ("o oracle 4", "d oracle 4", "d oracle oracle 4"):
+        assert await answer(stream, asked) == ["oracle 4: queued"]
+    assert await answer(stream, "o nop") == ["nop: queued"]
+    stream.whole("nop", failed(), "from nop\n", run="nop-2")
+    assert (await answer(stream, "d nop"))[0] == "left is oracle 3, right is nop 2"
+
+
+async def test_of_runs_side_by_side_it_is_said_which_one_ended() -> None:
+    stream = Stream().engine().task()
+    for number in (1, 2):
+        stream.queue("oracle", f"oracle-{number}", times=2)
+    stream.start("oracle", "oracle-1").start("oracle", "oracle-2").wait(1.0).end(
+        "oracle", passed(), "oracle-1"
+    )
+    assert (await told(RecordedSource(stream.events)))[-3:] == [
+        "oracle 1: started",
+        "oracle 2: started",
+        "oracle 1: passed, as it must: reward 1.0; 1.00 s",
     ]
 
 

@@ -19,6 +19,7 @@ from workbench.session import CaseView, Run, Session, TaskView
 from workbench.ui import plain_run, words
 from workbench.ui.compare.others import baselines
 from workbench.ui.figures import count
+from workbench.ui.named import Named, NotThereError, named
 from workbench.ui.source import EventSource
 from workbench.ui.visible import one_line, visible
 
@@ -28,6 +29,7 @@ HELP = (
     "o CASE reads its verifier's output, t CASE its tests, a CASE what its agent did, "
     "c CASE what it changed, w CASE where its time went, "
     "d CASE [CASE] how it differs from its run before or from the other's, "
+    "all of the newest run, or as in o oracle 2 of the run of that number, 1 being the oldest, "
     "e starts another engine after one ended, q quits"
 )
 _DESCRIBING = (
@@ -50,7 +52,7 @@ _READS: dict[str, Callable[[Run], Iterator[str]]] = {
     "c": plain_run.files,
     "w": lambda run: plain_run.timing(run, time.time()),
 }
-"""What is read of a case's newest run."""
+"""What is read of a run."""
 _ENDED = "the engine has ended; e starts another"
 
 
@@ -130,10 +132,9 @@ class PlainFace:
                 yield "watching" if event.watching else "not watching"
             case ev.FilesChanged() if event.why:
                 yield f"saved: {one_line(event.why)}"
-            case ev.RunStarted():
-                yield f"{one_line(event.case)}: started"
-            case ev.RunEnded():
-                yield self._standing(event.case)
+            case ev.RunStarted() | ev.RunEnded() if run := self._session.runs.get(event.run):
+                said = "started" if isinstance(event, ev.RunStarted) else plain_run.standing(run)
+                yield f"{self._name(run)}: {said}"
             case ev.VerdictReached():
                 yield self._verdict()
             case ev.Notice():
@@ -143,35 +144,28 @@ class PlainFace:
                 yield f"the engine cannot go on: {said}"
 
     async def _answer(self, word: str, rest: str) -> None:
-        views = self._named(rest, most=2 if word == "d" else 1)
-        if views is None:
-            self._say(f"there is no case {one_line(rest)}")
+        cases = self._view.cases
+        try:
+            found = named(rest, cases, most=2 if word == "d" else 1)
+        except NotThereError as error:
+            self._say(str(error))
             return
-        view = views[0] if views else None
-        if word in _WISHES:
-            await self._wish(word, view)
+        first = found[0] if found else None
+        if word in _WISHES and first and first.number:
+            self._say(f"{word} takes a case, not one of its runs")
+        elif word in _WISHES:
+            await self._wish(word, first.view if first else None)
         elif word == "l":
-            for case in self._view.cases:
-                self._say(self._standing(case))
+            for view in cases.values():
+                self._say(self._standing(view))
         elif word == "v":
             self._say(self._verdict())
-        elif word in _READS and view:
-            await self._read(view, _READS[word])
-        elif word == "d" and view:
-            await self._compare(view, views[1] if len(views) > 1 else None)
+        elif word in _READS and first:
+            await self._read(first, _READS[word])
+        elif word == "d" and first:
+            await self._compare(first, found[1] if len(found) > 1 else None)
         else:
             self._say(HELP)
-
-    def _named(self, rest: str, most: int) -> list[CaseView] | None:
-        """The cases that are named, up to so many; None where one is not known. Names may have spaces."""
-        cases = self._view.cases
-        if not rest or rest in cases:
-            return [cases[rest]] if rest else []
-        for at, letter in enumerate(rest):
-            first, second = rest[:at], rest[at:].strip()
-            if most > 1 and letter == " " and first in cases and second in cases:
-                return [cases[first], cases[second]]
-        return None
 
     async def _wish(self, word: str, view: CaseView | None) -> None:
         """Ask the engine for something, or say why not."""
@@ -198,17 +192,29 @@ class PlainFace:
                 watching = not self._view.watching
                 await self._source.send(wishes.SetWatching(task=self._task, watching=watching))
 
-    def _standing(self, name: str) -> str:
-        view = self._view.cases.get(name)
-        if view is None or (run := view.current) is None:
-            return f"{one_line(name)}: not run"
-        if run.outcome is None:
-            return f"{one_line(name)}: {run.phase.name if run.phase else run.state}"
-        outcome = run.outcome
-        as_must = {True: ", as it must", False: ", which it must not", None: ""}[outcome.met]
-        took = words.seconds(words.elapsed(run, run.ended_at or 0.0))
-        stale = f"; stale: {one_line(view.stale)}" if view.stale else ""
-        return f"{one_line(name)}: {outcome.kind}{as_must}: {words.reason(outcome)}; {took}{stale}"
+    def _standing(self, view: CaseView) -> str:
+        """How a case's newest run stands, and how many it has."""
+        name, run = one_line(view.case.name), view.current
+        if run is None:
+            return f"{name}: not run"
+        parts = [plain_run.standing(run)]
+        if run.outcome and view.stale:
+            parts.append(f"stale: {one_line(view.stale)}")
+        if len(view.runs) > 1:
+            kinds = words.ended_kinds(view) if words.speaks_of_all(view) else []
+            passed = f", {kinds.count('passed')} of {len(kinds)} passed" if kinds else ""
+            parts.append(f"{count(len(view.runs), 'run')}{passed}")
+        return f"{name}: {'; '.join(parts)}"
+
+    def _say_standing(self, run: Run) -> None:
+        self._say(f"{self._name(run)}: {plain_run.standing(run)}")
+
+    def _name(self, run: Run) -> str:
+        """A run as one types it: by its case, and by its number where that has several."""
+        view = self._view.cases.get(run.case)
+        runs = view.runs if view else []
+        number = f" {runs.index(run) + 1}" if len(runs) > 1 and run in runs else ""
+        return one_line(run.case) + number
 
     def _verdict(self) -> str:
         verdict = self._view.verdict
@@ -216,21 +222,27 @@ class PlainFace:
             return "verdict: none yet"
         return f"verdict: {verdict.kind}, {verdict.held} of {verdict.total}: {one_line(verdict.reason)}"
 
-    async def _read(self, view: CaseView, tell: Callable[[Run], Iterator[str]]) -> None:
-        if run := view.current:
+    async def _read(self, asked: Named, tell: Callable[[Run], Iterator[str]]) -> None:
+        run = asked.run
+        if run and run.has_begun:
             await self._recite(tell(run))
+        elif run:
+            self._say_standing(run)
         else:
-            self._say(self._standing(view.case.name))
+            self._say(self._standing(asked.view))
 
-    async def _compare(self, view: CaseView, other: CaseView | None) -> None:
-        """Say how a case's newest run differs: from the other's, else the one before, else the oracle's."""
-        left, right = other.current if other else None, view.current
+    async def _compare(self, asked: Named, other: Named | None) -> None:
+        """Say how a run differs: from the other, else the one before, else the oracle's."""
+        left, right = other.run if other else None, asked.run
         if right and other is None:
-            left = next((run for _, run in baselines(self._view, view, right)), None)
+            left = next((run for _, run in baselines(self._view, asked.view, right)), None)
         if left is None or right is None or left is right:
             self._say("there are no two runs to compare")
             return
-        self._say(f"left is {one_line(left.id)}, right is {one_line(right.id)}")
+        if waiting := [run for run in (left, right) if not run.has_begun]:
+            self._say_standing(waiting[0])
+            return
+        self._say(f"left is {self._name(left)}, right is {self._name(right)}")
         await self._recite(plain_run.differences(left, right))
 
     async def _recite(self, lines: Iterator[str]) -> None:

@@ -27,6 +27,15 @@ _MATTERS: dict[Matter, str] = {
 }
 
 
+def standing(run: Run) -> str:
+    """How it stands, or what it came to."""
+    if run.outcome is None:
+        return run.phase.name if run.phase else run.state
+    as_must = {True: ", as it must", False: ", which it must not", None: ""}[run.outcome.met]
+    took = words.seconds(words.elapsed(run, run.ended_at or 0.0))
+    return f"{run.outcome.kind}{as_must}: {words.reason(run.outcome)}; {took}"
+
+
 def verifier(run: Run) -> Iterator[str]:
     """What its verifier printed."""
     lines = trial_files.printed(run, "verifier").splitlines()

@@ -55,7 +55,7 @@ def trials(runs: Sequence[Run]) -> list[Trial]:
     """Trials in the order to show them: those that run, then those that ended, each by number; those that
     wait have no place yet."""
     numbered = [Trial(number, run) for number, run in enumerate(runs, 1)]
-    shown = [trial for trial in numbered if trial.run.state != "queued" and not _dropped(trial.run)]
+    shown = [trial for trial in numbered if trial.run.has_begun]
     return sorted(shown, key=lambda trial: (trial.run.state == "ended", trial.number))
 
 
@@ -108,4 +108,4 @@ def last_line(run: Run) -> str:
 
 def _dropped(run: Run) -> bool:
     """Whether it was cancelled before it began, so that there is nothing to show."""
-    return run.state == "ended" and run.started_at is None and not run.recalled
+    return run.state == "ended" and not run.has_begun

@@ -46,10 +46,10 @@ def targets(task: TaskView, shown: Run, now: float) -> list[Target]:
 
 def baselines(task: TaskView, case: CaseView, run: Run) -> Iterator[tuple[CaseView, Run]]:
     """What a run is held against where nothing else is asked for: the one before, else the oracle's."""
-    yield from [(case, before) for before in case.runs[: case.runs.index(run)]][-1:]
+    yield from [(case, before) for before in case.runs[: case.runs.index(run)] if before.has_begun][-1:]
     for view in task.cases.values():
-        if view.case.kind == "oracle" and view.current and view.current is not run:
-            yield view, view.current
+        if view.case.kind == "oracle" and view.begun and view.begun is not run:
+            yield view, view.begun
 
 
 def side(task: TaskView, target: Target) -> Seen | None:
