@@ -89,6 +89,22 @@ def test_a_recording_that_ships_is_played_by_its_name(tmp_path: Path) -> None:
         assert program.ended() == 0
 
 
+def test_a_recording_is_told_in_lines_without_a_terminal(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "play", "--plain", "--speed", "1000"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("slugify: a recording.")
+    assert lines[-1] == "the recording has ended"
+    assert [line for line in lines if line.startswith("verdict: holds")]
+
+
 def test_what_is_shown_of_a_task_is_recorded_until_it_is_left(tmp_path: Path) -> None:
     task, file = write_task(tmp_path / "task"), tmp_path / "session.jsonl"
     with started(tmp_path, task, "--no-shell", "--provider", "bubblewrap", "--record", file) as program:
@@ -120,7 +136,7 @@ def test_a_demo_of_an_agent_is_recorded_and_played_as_such(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("play",), "the screen needs a terminal; without one, use `workbench export`"),
+        (("play",), "the screen needs a terminal; without one, use `workbench export`, or --plain"),
         (("play", "absent.jsonl"), "absent.jsonl: cannot be read: No such file or directory"),
         (("play", "--task", "zzz"), "there is no task 'zzz' in this recording; there are: slugify"),
         (

@@ -52,6 +52,15 @@ async def test_events_come_when_they_came() -> None:
     assert at[2] >= 0.3
 
 
+async def test_the_stream_ends_with_the_recording_where_that_is_asked_for() -> None:
+    player = Player(recording(0, 1.0), speed=100, ends=True)
+    await player.start()
+    async with asyncio.timeout(10):
+        assert len([event async for event in player.events()]) == 2
+    assert player.position == player.duration
+    assert not player.rewound
+
+
 async def test_twice_the_speed_takes_half_the_time() -> None:
     loop = asyncio.get_running_loop()
     player = Player(recording(0, 1.0), speed=10)

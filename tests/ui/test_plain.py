@@ -18,7 +18,7 @@ from workbench import wishes
 from workbench.cases.case import Case
 from workbench.trials.outcome import Test
 from workbench.ui import plain
-from workbench.ui.plain import HELP, PlainFace
+from workbench.ui.plain import PlainFace
 
 OPENING = wishes.OpenTask(task=TASK)
 
@@ -326,7 +326,7 @@ async def test_tests_that_came_out_otherwise_are_told_by_name() -> None:
 
 async def test_what_is_not_understood_is_answered_by_what_is() -> None:
     said = await told(RecordedSource(holding().events), "?", "o", "r nosuch")
-    assert said[-3:] == [HELP, HELP, "there is no case nosuch"]
+    assert said[-3:] == [PlainFace.HELP, PlainFace.HELP, "there is no case nosuch"]
 
 
 async def test_leaving_ends_the_engine() -> None:

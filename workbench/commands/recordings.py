@@ -26,21 +26,28 @@ def _size(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
 @click.option("--speed", type=FiniteRange(0.01, 1000), default=1.0, help="How fast; by default 1.")
 @click.option("--loop", is_flag=True, help="Begin again at the end.")
 @click.option("--task", metavar="NAME", default="", help="Of several tasks in the recording, show this one.")
-def play(file: Path | None, speed: float, loop: bool, task: str) -> None:
+@click.option("--plain", is_flag=True, help="Lines of text and no drawing, such as for a screen reader.")
+def play(file: Path | None, speed: float, loop: bool, task: str, plain: bool) -> None:
     """Play a recorded session in the terminal: no engine, no machine.
 
     Space pauses, left and right go back and forth (with shift by a minute), plus and minus change the speed.
     Two recordings ship along and are played by their names: `slugify`, also played without FILE, is an
     author's session, and `demo` many trials at once. `--record` makes one, and what `check --json` prints is
-    one too.
+    one too. With --plain, it is told in lines as time goes by, to its end.
     """
     from workbench.recording.player import Player
 
     recording, shown = _recording(file, task)
-    need_a_terminal("use `workbench export`")
+    player = Player(recording, speed=speed, loop=loop, ends=plain)
+    if plain:
+        from workbench.ui import plain_playing
+
+        plain_playing.play(player, Path(shown))
+        return
+    need_a_terminal("use `workbench export`, or --plain")
     from workbench.ui.playing import play
 
-    play(Player(recording, speed=speed, loop=loop), Path(shown))
+    play(player, Path(shown))
 
 
 @click.command(short_help="Make pictures or an asciicast of a recorded session.")

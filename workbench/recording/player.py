@@ -34,17 +34,20 @@ class Player:
         *,
         speed: float = 1.0,
         loop: bool = False,
+        ends: bool = False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
             speed: Recorded seconds a second.
+            ends: Whether its stream ends with the recording, rather than wait for the controls.
             now: Tells seconds.
         """
         self.recording = recording
         self.loop = loop
         self.rewound = False
         self._speed = speed
+        self._ends = ends
         self._now = now
         self._position = 0.0
         """At `_since`."""
@@ -134,6 +137,8 @@ class Player:
             if self.loop and self.position == self.duration > 0 and not self._paused:
                 if not await self._used_within(LINGER):
                     self.seek(0.0)
+            elif self._ends and told == len(self.recording.events):
+                return
             else:
                 await self._used_within(self._until_due(told))
 

@@ -6,8 +6,6 @@ Every change is said once, in words. What is asked for is typed, a line each.
 from __future__ import annotations
 
 import asyncio
-import selectors
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -21,17 +19,17 @@ from workbench.ui.compare.others import baselines
 from workbench.ui.figures import count
 from workbench.ui.named import Named, NotThereError, named
 from workbench.ui.source import EventSource
+from workbench.ui.typed import typed
 from workbench.ui.visible import one_line, visible
 
-HELP = (
-    "r [CASE] runs a case or all, f those that are not as they must be, x [CASE] cancels, "
-    "p pauses or resumes watching, l lists the cases, v says the verdict, "
+READING = (
+    "l lists the cases, v says the verdict, "
     "o CASE reads its verifier's output, t CASE its tests, a CASE what its agent did, "
     "c CASE what it changed, w CASE where its time went, "
     "d CASE [CASE] how it differs from its run before or from the other's, "
-    "all of the newest run, or as in o oracle 2 of the run of that number, 1 being the oldest, "
-    "e starts another engine after one ended, q quits"
+    "all of the newest run, or as in o oracle 2 of the run of that number, 1 being the oldest"
 )
+"""What takes no engine."""
 _DESCRIBING = (
     ev.ProviderChosen,
     ev.TaskOpened,
@@ -43,32 +41,47 @@ _DESCRIBING = (
 )
 """What an engine that reads the task again says again, also where nothing has changed."""
 
-_WISHES = frozenset("rfxp")
+_WISHES = frozenset("rfxpe")
 """What takes an engine."""
 _READS: dict[str, Callable[[Run], Iterator[str]]] = {
     "o": plain_run.verifier,
     "t": plain_run.tests,
     "a": plain_run.agent,
     "c": plain_run.files,
-    "w": lambda run: plain_run.timing(run, time.time()),
 }
-"""What is read of a run."""
+"""What is read of a run, whatever time it is."""
 _ENDED = "the engine has ended; e starts another"
 
 
 class PlainFace:
     """Says what happens, and passes on what is asked for."""
 
-    def __init__(self, source: EventSource, task: Path, say: Callable[[str], None]) -> None:
+    HELP = (
+        "r [CASE] runs a case or all, f those that are not as they must be, x [CASE] cancels, "
+        f"p pauses or resumes watching, {READING}, e starts another engine after one ended, q quits"
+    )
+
+    def __init__(
+        self,
+        source: EventSource,
+        task: Path,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """
         Args:
             say: Takes a line.
+            clock: Tells Unix seconds.
         """
         self._source = source
         self._task = str(task)
         self._say = say
+        self._clock = clock
         self._session = Session()
         self._last: dict[type[ev.Event], list[str]] = {}
+        self._opening: wishes.OpenTask
+        self._listening: asyncio.Task[None]
+        """To an engine, once it is shown."""
 
     @property
     def _view(self) -> TaskView:
@@ -80,38 +93,51 @@ class PlainFace:
         Args:
             asked: The lines that the user types.
         """
-        self._say(f"{one_line(Path(self._task).name)}: opening. Type ? and Enter for what can be asked.")
-        listening = asyncio.create_task(self._listen(opening))
+        self._greet("opening")
+        self._opening = opening
+        self._listening = asyncio.create_task(self._listen())
         try:
-            async for line in asked:
-                word, _, rest = line.strip().partition(" ")
-                if word == "q":
-                    break
-                if word == "e" and listening.done():
-                    listening = asyncio.create_task(self._listen(opening, again=True))
-                elif word:
-                    await self._answer(word, rest.strip())
+            await self._hear(asked)
         finally:
-            listening.cancel()
+            self._listening.cancel()
             await self._source.stop()
 
-    async def _listen(self, opening: wishes.OpenTask, *, again: bool = False) -> None:
+    def _greet(self, what: str) -> None:
+        self._say(f"{one_line(Path(self._task).name)}: {what}. Type ? and Enter for what can be asked.")
+
+    async def _hear(self, asked: AsyncIterator[str]) -> bool:
+        """Answer lines until they end, or the user leaves; whether the user did."""
+        async for line in asked:
+            word, _, rest = line.strip().partition(" ")
+            if word == "q":
+                return True
+            if word:
+                await self._answer(word, rest.strip())
+        return False
+
+    async def _listen(self, *, again: bool = False) -> None:
         try:
             await (self._source.restart() if again else self._source.start())
-            await self._source.send(opening)
-            async for event in self._source.events():
-                self._session.apply(event)
-                told = list(self._told(event))
-                if isinstance(event, _DESCRIBING):
-                    if self._last.get(type(event)) == told:
-                        continue
-                    self._last[type(event)] = told
-                for line in told:
-                    self._say(line)
+            await self._source.send(self._opening)
+            await self._follow()
         except OSError as error:
             self._say(f"no engine: {visible(str(error))}")
-        self._session.engine_died(0.0)
+        self._session.engine_died(self._clock())
         self._say(_ENDED)
+
+    async def _follow(self) -> None:
+        """Say what the source tells of the task, to its end."""
+        async for event in self._source.events():
+            self._session.apply(event)
+            if getattr(event, "task", "") not in ("", self._task):
+                continue
+            told = list(self._told(event))
+            if isinstance(event, _DESCRIBING):
+                if self._last.get(type(event)) == told:
+                    continue
+                self._last[type(event)] = told
+            for line in told:
+                self._say(line)
 
     def _told(self, event: ev.Event) -> Iterator[str]:
         """An event in words; nothing for what is asked for by name, such as output."""
@@ -151,7 +177,7 @@ class PlainFace:
             self._say(str(error))
             return
         first = found[0] if found else None
-        if word in _WISHES and first and first.number:
+        if word in "rx" and first and first.number:
             self._say(f"{word} takes a case, not one of its runs")
         elif word in _WISHES:
             await self._wish(word, first.view if first else None)
@@ -162,13 +188,18 @@ class PlainFace:
             self._say(self._verdict())
         elif word in _READS and first:
             await self._read(first, _READS[word])
+        elif word == "w" and first:
+            await self._read(first, lambda run: plain_run.timing(run, self._clock()))
         elif word == "d" and first:
             await self._compare(first, found[1] if len(found) > 1 else None)
         else:
-            self._say(HELP)
+            self._say(self.HELP)
 
     async def _wish(self, word: str, view: CaseView | None) -> None:
         """Ask the engine for something, or say why not."""
+        if word == "e" and self._listening.done():
+            self._listening = asyncio.create_task(self._listen(again=True))
+            return
         if self._session.stopped:
             self._say(_ENDED)
             return
@@ -191,6 +222,8 @@ class PlainFace:
             case "p":
                 watching = not self._view.watching
                 await self._source.send(wishes.SetWatching(task=self._task, watching=watching))
+            case "e":
+                self._say("the engine is running")
 
     def _standing(self, view: CaseView) -> str:
         """How a case's newest run stands, and how many it has."""
@@ -256,30 +289,6 @@ def _met(view: CaseView) -> bool:
     return not view.case.expect or bool(decided and decided.outcome and decided.outcome.met)
 
 
-async def _typed() -> AsyncIterator[str]:
-    """The lines of standard input."""
-    if not _can_be_waited_for(sys.stdin.fileno()):
-        for line in sys.stdin.buffer:
-            yield line.decode("utf-8", "replace")
-        return
-    reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
-    )
-    while line := await reader.readline():
-        yield line.decode("utf-8", "replace")
-
-
-def _can_be_waited_for(descriptor: int) -> bool:
-    """Whether it is a terminal or a pipe: a file and `/dev/null` have all they will ever have."""
-    with selectors.DefaultSelector() as selector:
-        try:
-            selector.register(descriptor, selectors.EVENT_READ)
-        except OSError:
-            return False
-        return True
-
-
 def run(source: EventSource, task: Path, *, paused: bool = False, agents: tuple[AgentSpec, ...] = ()) -> None:
     """Say a task's life in lines until the user leaves, or standard input ends.
 
@@ -291,4 +300,4 @@ def run(source: EventSource, task: Path, *, paused: bool = False, agents: tuple[
         task=str(task), watch=not paused, replay=not paused, cached=paused, agents=agents
     )
     face = PlainFace(source, task, lambda line: print(line, flush=True))
-    asyncio.run(face.show(opening, _typed()))
+    asyncio.run(face.show(opening, typed()))

@@ -13,7 +13,7 @@ from workbench import events as ev
 from workbench import settings
 from workbench.recording.player import Player
 from workbench.recording.recording import Recording
-from workbench.ui import crash
+from workbench.ui import crash, words
 from workbench.ui.app import Demo, WorkbenchApp
 from workbench.ui.clicks import clickable
 from workbench.ui.commands import Offer, key_shown
@@ -137,7 +137,7 @@ class PlayApp(WorkbenchApp):
 
     def refuse(self) -> None:
         """Say why nothing comes of a wish."""
-        self.notify("This is a recording: nothing runs here.")
+        self.notify(words.NOTHING_RUNS)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a line to type in, the player's keys are letters."""

@@ -63,9 +63,10 @@ PHASES: dict[PhaseName, Mark] = {
     "teardown": Mark("·", "teardown", MUTED),
 }
 
-
 MARKED = Mark("◆", "marked", "$accent")
 WAITING = Mark("◌", "waiting", MUTED)
+NOTHING_RUNS = "This is a recording: nothing runs here."
+"""What is said to a wish there."""
 
 
 def spinner(now: float) -> str:
