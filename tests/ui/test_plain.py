@@ -296,6 +296,10 @@ async def test_while_a_newer_run_waits_the_one_before_is_read() -> None:
     for asked in ("o oracle 4", "d oracle 4", "d oracle oracle 4"):
         assert await answer(stream, asked) == ["oracle 4: queued"]
     assert await answer(stream, "o nop") == ["nop: queued"]
+    assert (await answer(stream, "l"))[:2] == [
+        "oracle: passed, as it must: reward 1.0; 1.31 s; another waits; 4 runs",
+        "nop: queued",
+    ]
     stream.whole("nop", failed(), "from nop\n", run="nop-2")
     assert (await answer(stream, "d nop"))[0] == "left is oracle 3, right is nop 2"
 

@@ -226,13 +226,15 @@ class PlainFace:
                 self._say("the engine is running")
 
     def _standing(self, view: CaseView) -> str:
-        """How a case's newest run stands, and how many it has."""
-        name, run = one_line(view.case.name), view.current
+        """How a case's newest run that has begun stands, whether another waits, and how many it has."""
+        name, run = one_line(view.case.name), view.begun or view.current
         if run is None:
             return f"{name}: not run"
         parts = [plain_run.standing(run)]
         if run.outcome and view.stale:
             parts.append(f"stale: {one_line(view.stale)}")
+        if run is not view.current and view.current and view.current.state == "queued":
+            parts.append("another waits")
         if len(view.runs) > 1:
             kinds = words.ended_kinds(view) if words.speaks_of_all(view) else []
             passed = f", {kinds.count('passed')} of {len(kinds)} passed" if kinds else ""
