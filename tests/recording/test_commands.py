@@ -105,6 +105,20 @@ def test_a_recording_is_told_in_lines_without_a_terminal(tmp_path: Path) -> None
     assert [line for line in lines if line.startswith("verdict: holds")]
 
 
+def test_another_task_of_a_recording_is_gone_to_and_played(tmp_path: Path) -> None:
+    tasks = ("/tasks/first", "/tasks/second")
+    names = ("org/one", "org/two")
+    opened = [ev.TaskOpened(task=task, name=name) for task, name in zip(tasks, names, strict=True)]
+    file = tmp_path / "two.jsonl"
+    file.write_bytes(b"".join(map(ev.encode, opened)))
+    with started(tmp_path, "play", file) as program:
+        program.until("Also in this recording: second")
+        program.press("/sec\r")
+        program.until("org/two")
+        program.press("q")
+        assert program.ended() == 0
+
+
 def test_what_is_shown_of_a_task_is_recorded_until_it_is_left(tmp_path: Path) -> None:
     task, file = write_task(tmp_path / "task"), tmp_path / "session.jsonl"
     with started(tmp_path, task, "--no-shell", "--provider", "bubblewrap", "--record", file) as program:

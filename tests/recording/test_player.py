@@ -61,6 +61,15 @@ async def test_the_stream_ends_with_the_recording_where_that_is_asked_for() -> N
     assert not player.rewound
 
 
+async def test_it_is_played_from_where_it_is_to_begin() -> None:
+    player = Player(recording(0, 1, 60), begin=1.0, now=Clock())
+    assert player.position == 1
+    await player.start()
+    async with aclosing(player.events()) as events:
+        assert await take(events, 2) == ["0", "1"]
+    assert player.position == 1
+
+
 async def test_twice_the_speed_takes_half_the_time() -> None:
     loop = asyncio.get_running_loop()
     player = Player(recording(0, 1.0), speed=10)

@@ -138,6 +138,15 @@ def test_the_tasks_of_a_recording_are_found_by_name(tmp_path: Path) -> None:
         Recording([ev.EngineStopped()]).task()
 
 
+def test_a_task_that_was_opened_later_begins_then() -> None:
+    opened = [
+        ev.TaskOpened(at=at, task=task, name=task) for at, task in ((2, "one"), (60, "two"), (70, "two"))
+    ]
+    recording = Recording([ev.EngineStarted(at=1, pid=1, version="0"), *opened])
+    assert [recording.beginning(task) for task in ("one", "two")] == [0, 59]
+    assert [recording.others(task) for task in ("one", "two")] == [["two"], ["one"]]
+
+
 def test_commands_for_shells_are_never_played() -> None:
     stream = Stream()
     command = HostCommand(argv=("rm", "-rf", "/"), env={})

@@ -8,7 +8,6 @@ import pytest
 
 from tests.ui.driving import app_for, until
 from tests.ui.streams import RecordedSource, holding
-from workbench.recording.player import Player
 from workbench.recording.recording import Recording
 from workbench.ui import app as app_module
 from workbench.ui import crash, playing
@@ -68,7 +67,7 @@ def test_a_failing_screen_leaves_a_report_no_traceback_and_exit_code_3(
 @pytest.mark.usefixtures("failing")
 def test_a_failing_player_leaves_a_report_too(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
-        playing.play(Player(Recording(tuple(holding().events))), Path("/tasks/slugify"))
+        playing.play(Recording(holding().events), Path("/tasks/slugify"))
     assert left.value.code == 3
     assert "RuntimeError: boom" in capsys.readouterr().err
 

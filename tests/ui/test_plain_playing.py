@@ -106,4 +106,5 @@ async def test_only_the_task_that_is_shown_is_spoken_of() -> None:
     ]
     stream.add(ev.Notice(at=stream.now, level="info", message="of all"))
     said = await told(whole(stream))
+    assert said.pop(1) == "Also in this recording: other; --task NAME plays one."
     assert said == [*(await told(whole(holding())))[:-1], "info: of all", ENDED]

@@ -136,6 +136,19 @@ async def test_times_on_the_screen_are_those_of_the_recording() -> None:
         assert app.clock() == app.player.recording.start + 1.0
 
 
+async def test_other_tasks_of_a_recording_are_told_of_and_found() -> None:
+    stream = holding()
+    others = [ev.TaskOpened(at=stream.now, task=f"/elsewhere/{name}", name=name) for name in ("abc", "xyz")]
+    async with playing(Clock(), [*stream.events, *others]) as (app, pilot):
+        app.player.seek(99)
+        await until(pilot, lambda: "HOLDS 5/5" in screen_text(app))
+        told = [told.message for told in app.told]
+        assert told == ["Also in this recording: abc, xyz; / finds one and plays it."]
+        await pilot.press("slash", *"xyz", "enter")
+        await until(pilot, lambda: not app.is_running or app.leaves_for is not None)
+    assert app.leaves_for == Path("/elsewhere/xyz")
+
+
 async def test_in_a_line_to_type_in_the_keys_are_letters() -> None:
     clock = Clock()
     async with playing(clock) as (app, pilot):

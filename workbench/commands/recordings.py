@@ -35,19 +35,16 @@ def play(file: Path | None, speed: float, loop: bool, task: str, plain: bool) ->
     author's session, and `demo` many trials at once. `--record` makes one, and what `check --json` prints is
     one too. With --plain, it is told in lines as time goes by, to its end.
     """
-    from workbench.recording.player import Player
-
     recording, shown = _recording(file, task)
-    player = Player(recording, speed=speed, loop=loop, ends=plain)
     if plain:
         from workbench.ui import plain_playing
 
-        plain_playing.play(player, Path(shown))
+        plain_playing.play(recording, Path(shown), speed=speed, loop=loop)
         return
     need_a_terminal("use `workbench export`, or --plain")
     from workbench.ui.playing import play
 
-    play(player, Path(shown))
+    play(recording, Path(shown), speed=speed, loop=loop)
 
 
 @click.command(short_help="Make pictures or an asciicast of a recorded session.")

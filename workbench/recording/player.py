@@ -33,6 +33,7 @@ class Player:
         recording: Recording,
         *,
         speed: float = 1.0,
+        begin: float = 0.0,
         loop: bool = False,
         ends: bool = False,
         now: Callable[[], float] = time.monotonic,
@@ -40,6 +41,7 @@ class Player:
         """
         Args:
             speed: Recorded seconds a second.
+            begin: The position from which it is played, at first and again.
             ends: Whether its stream ends with the recording, rather than wait for the controls.
             now: Tells seconds.
         """
@@ -47,9 +49,10 @@ class Player:
         self.loop = loop
         self.rewound = False
         self._speed = speed
+        self._begin = begin
         self._ends = ends
         self._now = now
-        self._position = 0.0
+        self._position = begin
         """At `_since`."""
         self._since = now()
         self._paused = False
@@ -118,12 +121,12 @@ class Player:
 
     async def start(self) -> None:
         """Begin to play."""
-        self._hold(0.0)
+        self._hold(self._begin)
 
     async def restart(self) -> None:
         """Play on from the position that was sought; from the beginning where none was."""
         if not self.rewound:
-            self._hold(0.0)
+            self._hold(self._begin)
         self.rewound = False
 
     async def events(self) -> AsyncGenerator[ev.Event, None]:
@@ -136,7 +139,7 @@ class Player:
                 told += 1
             if self.loop and self.position == self.duration > 0 and not self._paused:
                 if not await self._used_within(LINGER):
-                    self.seek(0.0)
+                    self.seek(self._begin)
             elif self._ends and told == len(self.recording.events):
                 return
             else:

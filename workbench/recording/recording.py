@@ -56,6 +56,18 @@ class Recording:
             raise RecordingError(f"there is no task {name!r} in this recording; there are: {names}")
         return found[0]
 
+    def others(self, task: str) -> list[str]:
+        """The directories of the tasks besides this one."""
+        return [other for other in self.tasks if other != task]
+
+    def beginning(self, task: str) -> float:
+        """Seconds from the first event until a task was opened; 0 for the task that was the first."""
+        if task in self.tasks[:1]:
+            return 0.0
+        opening = (ev.TaskOpened, ev.TaskUnreadable)
+        numbered = ((at, event) for at, event in enumerate(self.events) if isinstance(event, opening))
+        return next((self.offset(at) for at, event in numbered if event.task == task), 0.0)
+
     def begins_with(self, task: str) -> ev.RunQueued | ev.RunRecalled | None:
         """The run that a task's session begins with."""
         runs = (event for event in self.events if isinstance(event, ev.RunQueued | ev.RunRecalled))

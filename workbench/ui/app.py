@@ -147,11 +147,6 @@ class WorkbenchApp(BaseApp):
         return self.clock()
 
     @property
-    def can_open_others(self) -> bool:
-        """Whether another task can be opened in this one's place."""
-        return self._can_open_others
-
-    @property
     def is_heard(self) -> bool:
         """Whether there is an engine that can do what the user wishes for, or that will be."""
         return not self._ended
@@ -160,6 +155,12 @@ class WorkbenchApp(BaseApp):
     def can_run(self) -> bool:
         """Whether anything can run here, were there an engine."""
         return not self.session.task(self._opening.task).is_elsewhere
+
+    def other_tasks(self) -> list[Path]:
+        """The tasks that can be opened in this one's place. Looks at the disk."""
+        from workbench.ui import tasks
+
+        return tasks.others(Path(self._opening.task)) if self._can_open_others else []
 
     def open_instead(self, task: Path) -> None:
         """Leave for another task."""

@@ -72,11 +72,6 @@ class BaseApp(App[None]):
         return self._exception
 
     @property
-    def can_open_others(self) -> bool:
-        """Whether another task can be opened in this one's place."""
-        return False
-
-    @property
     def is_heard(self) -> bool:
         """Whether there is an engine that can do what the user wishes for, or that will be."""
         return True
@@ -89,6 +84,10 @@ class BaseApp(App[None]):
     def bars(self) -> ComposeResult:
         """What stands over the keys on every screen that fills the terminal."""
         yield from ()
+
+    def other_tasks(self) -> list[Path]:
+        """The tasks that can be opened in this one's place. May look at the disk."""
+        return []
 
     def open_instead(self, task: Path) -> None:
         """Leave for another task."""

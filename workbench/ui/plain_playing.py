@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from workbench.recording.player import Player
+from workbench.recording.recording import Recording
 from workbench.session import CaseView
 from workbench.ui import words
 from workbench.ui.plain import READING, PlainFace
@@ -34,6 +35,8 @@ class PlayedFace(PlainFace):
             asked: The lines that the user types. The recording is played on when they end.
         """
         self._greet("a recording")
+        if others := words.others_recorded(self._player.recording.others(self._task)):
+            self._say(f"{others}; --task NAME plays one.")
         playing, answering = asyncio.create_task(self._play()), asyncio.create_task(self._hear(asked))
         try:
             await asyncio.wait((playing, answering), return_when=asyncio.FIRST_COMPLETED)
@@ -59,11 +62,12 @@ class PlayedFace(PlainFace):
         self._say(words.NOTHING_RUNS)
 
 
-def play(player: Player, task: Path) -> None:
+def play(recording: Recording, task: Path, *, speed: float, loop: bool) -> None:
     """Say a recording in lines until it ends, or the user leaves.
 
     Args:
-        player: One that ends with its recording.
         task: The task to speak of, as the recording names it.
     """
+    begin = recording.beginning(str(task))
+    player = Player(recording, speed=speed, begin=begin, loop=loop, ends=True)
     asyncio.run(PlayedFace(player, task, lambda line: print(line, flush=True)).play(typed()))

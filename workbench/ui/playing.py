@@ -18,7 +18,7 @@ from workbench.ui.app import Demo, WorkbenchApp
 from workbench.ui.clicks import clickable
 from workbench.ui.commands import Offer, key_shown
 from workbench.ui.messages import Ended
-from workbench.ui.screen_commands import APP, PLAYER, PLAYER_STEP
+from workbench.ui.screen_commands import APP, MAIN, PLAYER, PLAYER_STEP
 from workbench.ui.visible import visible
 
 _REFRESH = 0.1
@@ -114,6 +114,15 @@ class PlayApp(WorkbenchApp):
         )
         self.player = player
 
+    def other_tasks(self) -> list[Path]:
+        """Those that are in the recording, too."""
+        return [Path(task) for task in self.player.recording.others(self._opening.task)]
+
+    def _open(self) -> None:
+        super()._open()
+        if others := words.others_recorded(self.player.recording.others(self._opening.task)):
+            self.notify(f"{others}; {key_shown(self, MAIN['case.find'])} finds one and plays it.")
+
     def bars(self) -> ComposeResult:
         """The player's bar."""
         yield PlayBar(self.player)
@@ -169,12 +178,16 @@ def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
-def play(player: Player, task: Path) -> None:
+def play(recording: Recording, task: Path, *, speed: float = 1.0, loop: bool = False) -> None:
     """Show a recording until the user leaves.
 
     Args:
-        task: The task to show, as the recording names it.
+        task: The task to show first, as the recording names it.
     """
-    app = PlayApp(player, task)
-    app.run()
-    crash.end_with(app.failure, f"a recording of {visible(str(task))}")
+    shown: Path | None = task
+    while shown:
+        player = Player(recording, speed=speed, begin=recording.beginning(str(shown)), loop=loop)
+        app = PlayApp(player, shown)
+        app.run()
+        crash.end_with(app.failure, f"a recording of {visible(str(shown))}")
+        shown, speed = app.leaves_for, player.speed

@@ -5,7 +5,9 @@ Colours are named by the theme's tokens (`$ok`, `$bad`, ...), and never say anyt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from workbench.proof.verdict import Verdict, VerdictKind
 from workbench.session import CaseView, Run
@@ -19,6 +21,8 @@ OK, BAD, WARN, BUSY, MUTED, PLAIN = "$ok", "$bad", "$warn", "$busy", "$muted", "
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINS_PER_SECOND = 4
 _LONGEST = 99.5 * 3600
+_NAMED = 3
+"""Tasks named where there may be many."""
 _BEGINNING = 400
 """Characters looked at of a message, for there is no room for more in a line."""
 LONGEST_SENTENCE = 220
@@ -179,6 +183,14 @@ def reason(outcome: Outcome) -> str:
 def beginning(test: Test) -> str:
     """The first line of what a check says."""
     return one_line(uncolored(next(iter(test.message[:_BEGINNING].strip().splitlines()), "")))
+
+
+def others_recorded(tasks: Sequence[str]) -> str:
+    """What tasks there are in a recording besides the one that is shown, by their directories; empty where
+    there are none."""
+    names = [one_line(PurePath(task).name) for task in tasks[:_NAMED]]
+    more = [f"{len(tasks) - _NAMED} more"] if len(tasks) > _NAMED else []
+    return f"Also in this recording: {', '.join(names + more)}" if tasks else ""
 
 
 def raised(exception: str, reason: str) -> str:

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from workbench import wishes
 from workbench.session import Session
 from workbench.task.marked import CONFIG
-from workbench.ui import opening, tasks, words
+from workbench.ui import opening, words
 from workbench.ui.base_app import BaseApp
 from workbench.ui.case_hint import case_hint
 from workbench.ui.commands import key_shown
@@ -236,8 +236,7 @@ class MainScreen(TaskScreen):
             ]
         targets += [Target(name, "tab", name) for name in self.query_one(RunPane).tabs]
         if self._others is None:
-            can = cast(BaseApp, self.app).can_open_others
-            self._others = tasks.others(Path(self._path)) if can else []
+            self._others = cast(BaseApp, self.app).other_tasks()
         return targets + [
             Target(one_line(path.name), "task", str(path), one_line(str(path.parent)))
             for path in self._others
