@@ -21,6 +21,7 @@ from workbench import ui, wishes
 from workbench.settings import Loaded, Settings
 from workbench.ui import commands, keymap
 from workbench.ui.commands import Command, Offer, offered
+from workbench.ui.moved_keys import followed
 from workbench.ui.overlay import Overlay
 from workbench.ui.screen_commands import APP, COMPARE, MAIN, PLAYER
 from workbench.ui.screens.help import HelpScreen
@@ -121,7 +122,7 @@ async def test_overlays_have_the_keys_that_the_user_gave_to_the_whole() -> None:
         await driven.press("f8")
         assert isinstance(driven.app.screen, HelpScreen)
         apart = {"help": "f8", "overlay.help": "f7"}
-        assert commands.followed(apart) == apart
+        assert followed(apart) == apart
 
 
 def test_a_key_of_the_whole_that_an_overlay_uses_otherwise_is_told() -> None:

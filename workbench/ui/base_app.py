@@ -22,7 +22,7 @@ from textual.widget import Widget
 
 from workbench.settings import Settings
 from workbench.ui import theme_files
-from workbench.ui.commands import followed
+from workbench.ui.moved_keys import followed
 from workbench.ui.once import once
 from workbench.ui.visible import visible
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -73,15 +73,6 @@ RUNNING = frozenset(
 )
 """The commands, by `id`, that something has to run for. Where nothing can, they are not offered; their keys
 say why."""
-
-
-_IN_OVERLAYS = ("help", "palette", "quit")
-"""The app's commands that overlays have of their own, since they take no keys from what is beneath."""
-
-
-def followed(keys: Mapping[str, str]) -> dict[str, str]:
-    """Moved keys, with those of overlays beside those of the app that do the same, unless moved as well."""
-    return {f"overlay.{name}": keys[name] for name in _IN_OVERLAYS if name in keys} | dict(keys)
 
 
 def is_offered(app: App[Any], identifier: str | None) -> bool:

@@ -8,7 +8,8 @@ from itertools import chain
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
 
 from workbench.ui import overlay_commands, screen_commands
-from workbench.ui.commands import Command, Offer, followed
+from workbench.ui.commands import Command, Offer
+from workbench.ui.moved_keys import followed
 from workbench.ui.shells.keys import TASK_SHELLS
 from workbench.ui.terminal.keys import SHELLS, TERMINAL
 
