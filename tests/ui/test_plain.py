@@ -210,7 +210,7 @@ async def test_what_is_not_here_is_not_said_to_differ() -> None:
         task=TASK, case="oracle", run="oracle-2", outcome=passed(), ran_at=0.0, trial_dir="/no/such/trial"
     )
     assert await answer(stream.add(gone), "d oracle") == [
-        "left is oracle-1, right is oracle-2",
+        "left is oracle 1, right is oracle 2",
         "verifier's output: not compared: the right run's is not here",
     ]
 
