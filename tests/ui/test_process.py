@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import IO, cast
 
 import pytest
+from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
 from tests.bench.screen import PATIENCE, Screen
 from tests.ui.terminal.driving import emulator
 from workbench import settings
+from workbench.ui.paced import _Taken
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"""
@@ -121,6 +127,22 @@ os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 """A shell with job control, which needs the terminal to be its own."""
 OFF = (b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1006l", b"\x1b[?2004l", b"\x1b[?25h", b"\x1b[<u", LEAVES)
 """Mouse, paste, keyboard and cursor as a shell has them, and its own screen."""
+
+
+def test_what_is_on_its_way_to_a_terminal_that_is_gone_holds_up_no_end() -> None:
+    ours, theirs = pty.openpty()
+    with open(theirs, "w", encoding="utf-8") as file:
+        writer = WriterThread(cast(IO[str], _Taken(file)))
+        os.close(ours)
+        writer.start()
+        for _ in range(2 * MAX_QUEUED_WRITES):
+            writer.write("picture" * 1000)
+        stopping = threading.Thread(target=writer.stop, daemon=True)
+        stopping.start()
+        stopping.join(PATIENCE)
+        assert not stopping.is_alive()
+        with suppress(OSError):
+            file.close()
 
 
 def test_a_shell_suspends_it_and_brings_it_back_with_the_terminal_as_either_needs_it(

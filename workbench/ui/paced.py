@@ -60,7 +60,8 @@ class PacedDriver(LinuxDriver):
 
 
 class _Taken:
-    """A file that counts what got through.
+    """A file that counts what got through. What is written to a terminal that is gone is let go: whoever
+    writes must come to its end, or the queue before it stays full, and leaving waits for that.
 
     Attributes:
         characters: How many.
@@ -76,11 +77,15 @@ class _Taken:
     def write(self, text: str) -> int:
         before = self._written
         self._written += len(text)
-        return len(text) if before < self.left_out else self._file.write(text)
+        if before >= self.left_out:
+            with suppress(OSError):
+                self._file.write(text)
+        return len(text)
 
     def flush(self) -> None:
         written = self._written
-        self._file.flush()
+        with suppress(OSError):
+            self._file.flush()
         self.characters = written
 
     def fileno(self) -> int:
