@@ -20,16 +20,6 @@ from workbench.cli import commands
         ([".", "--agent", "a", "--agent", "b"], "say which by --case: 'a' or 'b'"),
     ],
 )
-def test_a_demo_of_trials_that_ran_already_says_how_to_see_them(tmp_path: Path) -> None:
-    trial = tmp_path / "job" / "trial"
-    trial.mkdir(parents=True)
-    (trial / "result.json").write_text("{}")
-    (trial / "config.json").write_text("{}")
-    result = CliRunner().invoke(commands, ["demo", str(tmp_path / "job")])
-    assert result.exit_code == 2
-    assert "has trials, which ran already" in " ".join(result.output.split())
-
-
 def test_a_demo_that_cannot_be_says_why(
     words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -37,3 +27,13 @@ def test_a_demo_that_cannot_be_says_why(
     result = CliRunner().invoke(commands, ["demo", *words])
     assert result.exit_code == 2
     assert said in result.output
+
+
+def test_a_demo_of_trials_that_ran_already_says_how_to_see_them(tmp_path: Path) -> None:
+    trial = tmp_path / "job" / "trial"
+    trial.mkdir(parents=True)
+    for name in ("config.json", "trial.log"):
+        (trial / name).write_text("{}")
+    result = CliRunner().invoke(commands, ["demo", str(tmp_path / "job")])
+    assert result.exit_code == 2
+    assert "has trials, which ran already" in " ".join(result.output.split())

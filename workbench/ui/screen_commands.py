@@ -66,7 +66,7 @@ MAIN = Offer(
             "D",
             "trials",
             "Live trials",
-            "See all trials of the selected case at once, and run many more.",
+            "See all trials of the case at once, and run more.",
         ),
         Command(
             "run.older", "comma,H", "older", "Older run", "Show the run of this case before the shown one."
