@@ -132,6 +132,22 @@ def test_what_is_shown_of_a_task_is_recorded_until_it_is_left(tmp_path: Path) ->
     }
 
 
+def test_only_what_is_named_is_looked_for_here(tmp_path: Path) -> None:
+    (tmp_path / "slugify").write_text("no recording")
+    (tmp_path / "other.jsonl").write_text("no recording")
+
+    def refusal(*words: str) -> str:
+        command = [sys.executable, "-m", "workbench", "play", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        return " ".join(done.stderr.split())
+
+    assert "the screen needs a terminal" in refusal()
+    assert "slugify:1: is no event" in refusal("slugify")
+    assert "other: cannot be read" in refusal(str(tmp_path / "other"))
+
+
 def test_a_demo_of_an_agent_is_recorded_and_played_as_such(tmp_path: Path) -> None:
     task, file = write_task(tmp_path / "task"), tmp_path / "demo.jsonl"
     agent = ("--agent", "tests.agents:Toucher", "--provider", "bubblewrap", "-k", "2")

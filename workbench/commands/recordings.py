@@ -124,10 +124,11 @@ def _recording(file: Path | None, task: str) -> tuple[Recording, str]:
     from workbench import places
     from workbench.recording.recording import RecordingError, read_recording
 
-    file = file or Path("slugify")
-    shipped = places.shipped("sample_tasks") / "recordings" / f"{file}.jsonl"
-    if not file.is_file() and shipped.is_file():
-        file = shipped
+    shipped = {path.stem: path for path in (places.shipped("sample_tasks") / "recordings").glob("*.jsonl")}
+    if file is None:
+        file = shipped["slugify"]
+    elif not file.is_file():
+        file = shipped.get(str(file), file)
     try:
         recording = read_recording(file)
         return recording, recording.task(task)
