@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,9 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 def slugify(tmp_path: Path) -> Path:
     """A copy of the sample to edit."""
     return Path(shutil.copytree(places.shipped("sample_tasks") / "slugify", tmp_path / "slugify"))
+
+
+def side_by_side(events: Iterable[ev.Event]) -> int:
+    """How many runs there were at once, at the most."""
+    starts = (isinstance(event, ev.RunStarted) - isinstance(event, ev.RunEnded) for event in events)
+    return max(accumulate(starts), default=0)

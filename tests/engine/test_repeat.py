@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.engine.conftest import Engine
+from tests.engine.conftest import Engine, side_by_side
 from workbench import events as ev
 from workbench import wishes
 
@@ -20,12 +20,7 @@ async def test_a_case_is_repeated_and_all_its_runs_show_under_it(engine: Engine,
     assert all(run.outcome and run.outcome.whole for run in runs)
     assert len({run.trial_dir for run in runs}) == 5
     assert engine.runs(view)["nop"] == 0
-    side_by_side = running = 0
-    for event in engine.events:
-        running += isinstance(event, ev.RunStarted)
-        running -= isinstance(event, ev.RunEnded)
-        side_by_side = max(side_by_side, running)
-    assert side_by_side == 2
+    assert side_by_side(engine.events) == 2
 
 
 async def test_the_memory_of_a_trials_machine_is_told_while_it_runs(engine: Engine, slugify: Path) -> None:

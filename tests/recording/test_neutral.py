@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from tests.engine.conftest import side_by_side
 from workbench import events as ev
 from workbench import places
 from workbench.images.build_events import ImageReady
@@ -119,12 +120,7 @@ def test_the_demo_is_of_sixteen_trials_eight_at_once_of_which_some_fail() -> Non
     first = recording.begins_with(recording.task())
     assert isinstance(first, ev.RunQueued)
     assert first.times == 16
-    running = most = 0
-    for event in recording.events:
-        running += isinstance(event, ev.RunStarted)
-        running -= isinstance(event, ev.RunEnded)
-        most = max(most, running)
-    assert most == 8
+    assert side_by_side(recording.events) == 8
     kinds = Counter(event.outcome.kind for event in recording.events if isinstance(event, ev.RunEnded))
     assert kinds.total() == 16
     assert 0 < kinds["failed"] < kinds["passed"]

@@ -46,10 +46,9 @@ def find_trials(path: Path) -> tuple[list[Path], list[Path]]:
         Those that have a result, and those that have none (yet). What may not be looked into is taken for
         one with a result, which is then said to be unreadable.
     """
-    trials = (found for found in _beneath(path, DEPTH) if _is_trial(found))
     ended: list[Path] = []
     unended: list[Path] = []
-    for trial in trials:
+    for trial in filter(_is_trial, _beneath(path, DEPTH)):
         (ended if _has_result(trial) else unended).append(trial)
     return ended, unended
 

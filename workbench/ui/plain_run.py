@@ -81,8 +81,8 @@ def differences(left: Run, right: Run) -> Iterator[str]:
         ours, theirs = (material.lines(run, matter) for run in (left, right))
         if not ours and not theirs:
             continue
-        pairs = ((ours, left), (theirs, right))
-        if why := material.uncompared(*("" if its else material.gone(run, matter) for its, run in pairs)):
+        silence = (material.gone(left, matter, ours), material.gone(right, matter, theirs))
+        if why := material.uncompared(*silence):
             yield f"{title}: {why}"
             continue
         rows = [row for row in align(ours, theirs) if not row.same]

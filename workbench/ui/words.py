@@ -69,6 +69,8 @@ PHASES: dict[PhaseName, Mark] = {
 
 MARKED = Mark("◆", "marked", "$accent")
 WAITING = Mark("◌", "waiting", MUTED)
+WAITS = "It waits for its turn."
+"""What is said of a run that is queued."""
 NOTHING_RUNS = "This is a recording: nothing runs here."
 """What is said to a wish there."""
 

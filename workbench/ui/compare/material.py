@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -30,8 +31,10 @@ def lines(run: Run, matter: Matter) -> list[str]:
             return _files(run)
 
 
-def gone(run: Run, matter: Matter) -> str:
-    """What stands in place of lines where there are none because all that a run left is gone; else empty."""
+def gone(run: Run, matter: Matter, known: Sequence[str]) -> str:
+    """What stands in place of lines where none is known because all that a run left is gone; else empty."""
+    if known:
+        return ""
     if matter in ("verifier", "agent") and (run.did_without(matter) or trial_files.is_complete(run)):
         return ""
     return trial_files.gone(run)

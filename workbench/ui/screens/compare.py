@@ -143,7 +143,7 @@ class CompareScreen(FullLayout[None]):
     @work(thread=True)
     def _align(self, matter: Matter, left: Run, right: Run, told: object) -> None:
         ours, theirs = lines(left, matter), lines(right, matter)
-        silence = ["" if its else gone(run, matter) for its, run in ((ours, left), (theirs, right))]
+        silence = (gone(left, matter, ours), gone(right, matter, theirs))
         ours, theirs = ours or _in_place(silence[0]), theirs or _in_place(silence[1])
         why = uncompared(*silence)
         rows = apart(ours, theirs) if why else align(ours, theirs)

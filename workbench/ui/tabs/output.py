@@ -12,6 +12,7 @@ from textual.content import Content
 
 from workbench.events import OutputSource
 from workbench.session import Run
+from workbench.ui import words
 from workbench.ui.commands import is_offered, key_shown
 from workbench.ui.lines import FileLines, Lines
 from workbench.ui.run_output import RunOutput
@@ -142,7 +143,7 @@ def _silence(app: App[Any], source: OutputSource, shown: Shown) -> Content:
             " to run all.",
         )
     if run.state == "queued":
-        return Content("It waits for its turn.")
+        return Content(words.WAITS)
     installed = source == "agent" and shown.case is not None and shown.case.case.kind == "agent"
     if run.state == "ended":
         if run.did_without(source):

@@ -30,7 +30,6 @@ _HEADLINE = 400
 _LOOKED_AT = 1.0
 """Seconds between looks at a trajectory that grows."""
 _RUNNING = "No trajectory so far. Many agents write theirs when they have ended."
-_WAITING = "It waits for its turn."
 _NONE = "No trajectory here."
 
 
@@ -101,7 +100,7 @@ class TrajectoryTab(ReadingTab):
         if shown.run and shown.run.state == "running":
             return _RUNNING
         if shown.run and shown.run.state == "queued":
-            return _WAITING
+            return words.WAITS
         if said := trial_files.gone(shown.run):
             return said
         if shown.case and shown.case.case.kind == "agent":
